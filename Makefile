@@ -1,0 +1,62 @@
+# Everything a user or CI runs. `make` alone lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+STAMP_DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup test test-all check fix bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "Muster needs Python 3.11 or newer: install it, or say which one with PYTHON=/path/to/python3."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Muster needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Say which one with PYTHON=/path/to/python3."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)."; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(STAMP): requirements.txt | $(VENV)/bin/python
+	@echo "Installing Muster's packages into $(VENV) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+$(STAMP_DEV): requirements-dev.txt $(STAMP)
+	@echo "Installing the development packages into $(VENV) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+setup: $(STAMP) ## create .venv with what Muster needs
+
+run: $(STAMP) ## start everything on http://127.0.0.1:8000
+	@exec $(BIN)/python manage.py up
+
+test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
+	$(BIN)/python -m pytest -m "not postgres and not faults"
+
+test-all: $(STAMP_DEV) ## everything: PostgreSQL and faults too
+	$(BIN)/python -m pytest
+
+check: $(STAMP_DEV) ## static checks, fast to slow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	git ls-files -z '*.html' | xargs -0 -r $(BIN)/djade --check --target-version 5.2
+	$(BIN)/lint-imports
+	$(BIN)/mypy .
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+fix: $(STAMP_DEV) ## let the tools repair what they can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files -z '*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2
+
+bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md
+	$(BIN)/python -m tests.bench
+
+lock: ## resolve requirements.txt and requirements-dev.txt anew
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml --group dev -c requirements.txt -o requirements-dev.txt
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
