@@ -54,9 +54,7 @@ GROVE_CLUSTER_TOPOLOGY_BINDING = Kind(
 )
 GROVE_POD_CLIQUE_SET = Kind("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets", namespaced=True)
 GROVE_POD_CLIQUE = Kind("grove.io", "v1alpha1", "PodClique", "podcliques", namespaced=True)
-GROVE_SCALING_GROUP = Kind(
-    "grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups", namespaced=True
-)
+GROVE_SCALING_GROUP = Kind("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups", namespaced=True)
 GROVE_POD_GANG = Kind("scheduler.grove.io", "v1alpha1", "PodGang", "podgangs", namespaced=True)
 
 DYNAMO_GRAPH_DEPLOYMENT = Kind(

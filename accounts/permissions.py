@@ -1,0 +1,162 @@
+"""Who may do what, where: the one permission table and the one way to ask it.
+
+A right is `resource:action`, with Run:ai's resource types and actions (runai.md §6). A role is a set of rights, an
+access rule gives a role to a user on a scope, and a scope includes everything below it.
+"""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeVar
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import AccessRule, ScopeType, User
+from core.errors import NotFound, NotPermitted
+
+ACTIONS = ("create", "read", "update", "delete")
+
+
+def _rights(resources: Iterable[str], actions: Iterable[str]) -> frozenset[str]:
+    return frozenset(f"{resource}:{action}" for resource in resources for action in actions)
+
+
+PHYSICAL = ("cluster", "nodes", "nodepools", "network-topologies")
+ORGANIZATION = ("department", "project")
+WORKLOAD = ("workloads", "credentials")
+INSIGHT = ("dashboards-overview", "dashboards-analytics")
+ADMINISTRATION = ("users", "access_rules", "service-account", "access-keys", "events-history", "settings")
+
+_READ_ALL = _rights(PHYSICAL + ORGANIZATION + ("workloads",) + INSIGHT, ["read"])
+
+ADMINISTRATOR = "System administrator"
+DEPARTMENT_ADMINISTRATOR = "Department administrator"
+RESEARCHER = "L1 researcher"
+VIEWER = "Viewer"
+
+ROLES: dict[str, frozenset[str]] = {
+    ADMINISTRATOR: _rights(PHYSICAL + ORGANIZATION + WORKLOAD + INSIGHT + ADMINISTRATION, ACTIONS),
+    DEPARTMENT_ADMINISTRATOR: _READ_ALL
+    | _rights(("project", "workloads", "credentials", "access_rules"), ACTIONS)
+    | _rights(("department",), ["update"])
+    | _rights(("events-history",), ["read"]),
+    RESEARCHER: _READ_ALL | _rights(WORKLOAD, ACTIONS),
+    VIEWER: _READ_ALL,
+}
+
+ROLE_LABELS = {
+    ADMINISTRATOR: _("System administrator"),
+    DEPARTMENT_ADMINISTRATOR: _("Department administrator"),
+    RESEARCHER: _("Researcher"),
+    VIEWER: _("Viewer"),
+}
+
+
+class Scope(NamedTuple):
+    """Where an object lies: its cluster, and the department and project below which it stands, if any."""
+
+    cluster_id: uuid.UUID | None = None
+    department_id: int | None = None
+    project_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where one right holds for one user. `touched_clusters`: clusters in which any scope with the right lies."""
+
+    everywhere: bool
+    clusters: frozenset[uuid.UUID]
+    departments: frozenset[int]
+    projects: frozenset[int]
+    touched_clusters: frozenset[uuid.UUID]
+
+    def covers(self, scope: Scope) -> bool:
+        """Whether an object in `scope` is inside."""
+        return (
+            self.everywhere
+            or scope.cluster_id in self.clusters
+            or scope.department_id in self.departments
+            or scope.project_id in self.projects
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the right holds nowhere."""
+        return not (self.everywhere or self.clusters or self.departments or self.projects)
+
+
+def reach(user: User | AnonymousUser, right: str) -> Reach:
+    """Where `user` has `right`. One query per user object; the rules are kept on it for its (request's) life."""
+    rules = [rule for rule in _rules(user) if right in ROLES.get(rule.role, frozenset())]
+    by_type: dict[str, list[AccessRule]] = {}
+    for rule in rules:
+        by_type.setdefault(rule.scope_type, []).append(rule)
+    return Reach(
+        everywhere=ScopeType.TENANT in by_type,
+        clusters=frozenset(uuid.UUID(rule.scope_id) for rule in by_type.get(ScopeType.CLUSTER, ())),
+        departments=frozenset(int(rule.scope_id) for rule in by_type.get(ScopeType.DEPARTMENT, ())),
+        projects=frozenset(int(rule.scope_id) for rule in by_type.get(ScopeType.PROJECT, ())),
+        touched_clusters=frozenset(rule.cluster_id for rule in rules if rule.cluster_id is not None),
+    )
+
+
+def _rules(user: User | AnonymousUser) -> list[AccessRule]:
+    if not isinstance(user, User) or not user.is_active:
+        return []
+    cached: list[AccessRule] | None = user.__dict__.get("_cached_access_rules")
+    if cached is None:
+        cached = user.__dict__["_cached_access_rules"] = list(user.access_rules.all())
+    return cached
+
+
+def has_right(user: User | AnonymousUser, right: str, scope: Scope | None = None) -> bool:
+    """Whether `user` has `right` in `scope`; without a scope, whether they have it anywhere."""
+    where = reach(user, right)
+    return not where.is_empty if scope is None else where.covers(scope)
+
+
+def require(user: User | AnonymousUser, right: str, scope: Scope | None = None) -> None:
+    """Raise `NotPermitted`, which names the right, unless `has_right`."""
+    if not has_right(user, right, scope):
+        raise NotPermitted(right)
+
+
+Model = TypeVar("Model", bound=models.Model)
+
+
+class ScopedQuerySet(models.QuerySet[Model]):
+    """Rows filtered by what a user may see. Subclasses name the right to read and the ORM paths of the scope.
+
+    `shared` rows (nodes, node pools, topologies) can be read by everybody who has the right somewhere in their
+    cluster: a researcher of one project must see where their workload may land.
+    """
+
+    right = ""
+    cluster_path = "cluster_id"
+    department_path = ""
+    project_path = ""
+    shared = False
+
+    def visible_to(self, user: User | AnonymousUser) -> Self:
+        """Only the rows that `user` may read."""
+        where = reach(user, self.right)
+        if where.everywhere:
+            return self
+        inside = models.Q(**{f"{self.cluster_path}__in": where.clusters})
+        if self.department_path:
+            inside |= models.Q(**{f"{self.department_path}__in": where.departments})
+        if self.project_path:
+            inside |= models.Q(**{f"{self.project_path}__in": where.projects})
+        if self.shared:
+            inside |= models.Q(**{f"{self.cluster_path}__in": where.touched_clusters})
+        return self.filter(inside)
+
+    def get_visible(self, user: User | AnonymousUser, **lookup: Any) -> Model:
+        """The one row, or `NotFound` alike for absent, invisible and malformed ids."""
+        try:
+            return self.visible_to(user).get(**lookup)
+        except (self.model.DoesNotExist, ValidationError, ValueError, OverflowError) as error:
+            raise NotFound("Resource id not found.") from error

@@ -1,0 +1,41 @@
+"""The only way from Muster to a Kubernetes API server, as a protocol. Implementations: `client`, `fake`."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from clusters.kinds import Kind
+
+Manifest = dict[str, Any]
+
+FIELD_MANAGER = "muster"
+
+
+class Gateway(Protocol):
+    """One cluster. Every method raises a `GatewayError`; a missing object is None, never an error.
+
+    Names and namespaces are validated before they become part of a URL. Each call has a timeout.
+    """
+
+    def get(self, kind: Kind, name: str, namespace: str | None = None) -> Manifest | None:
+        """The live object."""
+        ...
+
+    def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str = "") -> Sequence[Manifest]:
+        """All objects, pages joined. Raises `NotServed` where the kind is not served."""
+        ...
+
+    def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
+        """Server-side apply as `FIELD_MANAGER`. Raises `FieldConflict` where another manager owns a field."""
+        ...
+
+    def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
+        """Ask for deletion in the background. False: it was already gone. `uid` is a precondition."""
+        ...
+
+    def served_versions(self, kind: Kind) -> Sequence[str]:
+        """Versions in which the API server serves this group and plural, its preferred one first."""
+        ...
+
+    def read_text(self, path: str, *, timeout: float = 5.0) -> str:
+        """GET of a plain-text path (pod logs, exporters through the proxy path)."""
+        ...

@@ -1,0 +1,66 @@
+"""Names, labels and annotations that Muster writes or reads, and the validators for what enters a URL. Pure."""
+
+import re
+
+from core.errors import InvalidInput
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "muster"
+# `<app_label.Model>.<id>` of the desired-state row that an object belongs to.
+OWNER_LABEL = "muster.dev/owner"
+WORKLOAD_LABEL = "muster.dev/workload"
+
+NODE_POOL_LABEL = "kai.scheduler/node-pool"
+QUEUE_LABEL = "kai.scheduler/queue"
+TOPOLOGY_ANNOTATION = "kai.scheduler/topology"
+REQUIRED_PLACEMENT_ANNOTATION = "kai.scheduler/topology-required-placement"
+PREFERRED_PLACEMENT_ANNOTATION = "kai.scheduler/topology-preferred-placement"
+DYNAMO_QUEUE_ANNOTATION = "nvidia.com/kai-scheduler-queue"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+GPU_RESOURCE = "nvidia.com/gpu"
+
+DEFAULT_NODE_POOL = "default"
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_RFC1123_LABEL = re.compile(rf"{_LABEL}\Z")
+_RFC1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
+_LABEL_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)\Z")
+
+
+def is_rfc1123_label(name: str) -> bool:
+    """Whether `name` can be a namespace, or any name of at most 63 characters."""
+    return len(name) <= 63 and _RFC1123_LABEL.match(name) is not None
+
+
+def is_rfc1123_subdomain(name: str) -> bool:
+    """Whether `name` can be the name of an object, at most 253 characters."""
+    return len(name) <= 253 and _RFC1123_SUBDOMAIN.match(name) is not None
+
+
+def is_label_key(key: str) -> bool:
+    """Whether `key` is a Kubernetes label key: an optional DNS prefix of ≤ 253 and "/", then a name of ≤ 63."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not is_rfc1123_subdomain(prefix):
+        return False
+    return len(name) <= 63 and _LABEL_NAME.match(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Whether `value` is a Kubernetes label value: empty, or at most 63 characters."""
+    return value == "" or (len(value) <= 63 and _LABEL_NAME.match(value) is not None)
+
+
+def check_object_name(name: str, *, field: str = "name") -> str:
+    """`name`, or `InvalidInput` naming the field: the one gate before a name becomes part of a URL."""
+    if not is_rfc1123_subdomain(name):
+        raise InvalidInput.of(
+            field,
+            f"{name[:80]!r} is not a Kubernetes name",
+            "1 to 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+        )
+    return name
+
+
+def owner_label_value(label: str, pk: object) -> str:
+    """The value of `OWNER_LABEL`: `topology.NetworkTopology.<id>`, at most 63 characters by construction."""
+    return f"{label}.{pk}"

@@ -1,0 +1,68 @@
+"""Conditions in the shape of Kubernetes' metav1.Condition, as immutable values. Pure.
+
+Source: kubernetes/community, api-conventions.md ("Typical status properties").
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["True", "False", "Unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One fact about an object. `reason` is CamelCase; `message` is a sentence for people, untranslated.
+
+    `arguments` holds the numbers and names of the message, so that pages can say it in the viewer's language.
+    """
+
+    type: str
+    status: Status
+    reason: str
+    message: str = ""
+    observed_generation: int = 0
+    last_transition_time: str = ""
+    arguments: tuple[tuple[str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON that rows and the API hold (camelCase keys)."""
+        return {
+            "type": self.type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+            "observedGeneration": self.observed_generation,
+            "lastTransitionTime": self.last_transition_time,
+            "arguments": dict(self.arguments),
+        }
+
+
+def merge(
+    old: Sequence[dict[str, Any]], new: Iterable[Condition], *, generation: int, now: str
+) -> list[dict[str, Any]]:
+    """The conditions to store: `new` replaces by type, in its order; a type that `new` lacks is dropped.
+
+    `lastTransitionTime` moves only where `status` changed. `now` is RFC 3339 in UTC. When nothing but the time
+    would change, the result equals `old`, so that callers can skip the write.
+    """
+    before = {condition["type"]: condition for condition in old}
+    merged = []
+    for condition in new:
+        entry = condition.as_dict() | {"observedGeneration": generation, "lastTransitionTime": now}
+        previous = before.get(condition.type)
+        if previous is not None and previous["status"] == condition.status:
+            entry["lastTransitionTime"] = previous["lastTransitionTime"]
+        merged.append(entry)
+    return merged
+
+
+def find(conditions: Iterable[dict[str, Any]], type_: str) -> dict[str, Any] | None:
+    """The condition of that type, or None."""
+    return next((condition for condition in conditions if condition["type"] == type_), None)
+
+
+def is_true(conditions: Iterable[dict[str, Any]], type_: str) -> bool:
+    """Whether the condition is there and its status is `True`."""
+    condition = find(conditions, type_)
+    return condition is not None and condition["status"] == "True"

@@ -1,0 +1,93 @@
+"""The errors that services and reconcilers raise; pages and the API turn them into answers in one place.
+
+Every error says what happened, which field it concerns and what would be allowed, and whether trying again
+without a change can help (`retryable`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+class MusterError(Exception):
+    """Base of all. `code` is the HTTP status that the API answers with."""
+
+    code = 500
+    reason = "InternalError"
+    retryable = False
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        if reason:
+            self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with one field of an input. `field` is a dotted path (`levels[1]`, `resources.gpu.limit`)."""
+
+    field: str
+    message: str
+    allowed: str = ""
+
+
+class InvalidInput(MusterError):
+    """The input breaks a rule: 400. Nothing was written. `faults` are shown beside their fields."""
+
+    code = 400
+    reason = "InvalidInput"
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(f"{f.field}: {f.message}" if f.field else f.message for f in faults))
+
+    @classmethod
+    def of(cls, field_name: str, message: str, allowed: str = "") -> "InvalidInput":
+        """The common case of a single fault."""
+        return cls([Fault(field_name, message, allowed)])
+
+
+class NotPermitted(MusterError):
+    """The object is visible, the act is not allowed: 403. `right` names what is missing, as `resource:action`."""
+
+    code = 403
+    reason = "NotPermitted"
+
+    def __init__(self, right: str) -> None:
+        self.right = right
+        super().__init__(f"You do not have the right {right}.")
+
+
+class NotFound(MusterError):
+    """Absent or invisible, which must look the same: 404."""
+
+    code = 404
+    reason = "NotFound"
+
+
+class Conflict(MusterError):
+    """A name is taken, or the object is in use: 409. `objects` are those in the way."""
+
+    code = 409
+    reason = "Conflict"
+
+    def __init__(self, message: str, *, objects: Sequence[str] = ()) -> None:
+        self.objects = tuple(objects)
+        super().__init__(message)
+
+
+class Stale(MusterError):
+    """The object changed since it was read (If-Match): 412."""
+
+    code = 412
+    reason = "PreconditionFailed"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """An object that a destructive act would hit, as it is listed before asking."""
+
+    kind: str
+    name: str
+    detail: str = ""
+    labels: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,41 @@
+"""Abstract rows that every package builds on. Knows no domain word."""
+
+from django.db import models
+from django.utils import timezone
+
+
+class TimestampedModel(models.Model):
+    """When the row was made and last changed by a person or a pipeline."""
+
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class DesiredState(TimestampedModel):
+    """A row that is an intent: services write its spec, one reconciler writes its status.
+
+    `generation` rises with every change of the spec; `observed_generation` is the one that the status speaks of.
+    `next_check_at` is the queue: a row is due when it has passed and no lease is held (see `core.leases`).
+    `deletion_requested_at` takes the place of a delete; the row goes when the cluster's objects are gone.
+    """
+
+    generation = models.PositiveBigIntegerField(default=1, editable=False)
+    observed_generation = models.PositiveBigIntegerField(default=0, editable=False)
+    conditions = models.JSONField(default=list, editable=False)
+    phase = models.CharField(max_length=32, default="Creating", editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False)
+    next_check_at = models.DateTimeField(default=timezone.now, db_index=True, editable=False)
+    lease_token = models.UUIDField(null=True, editable=False)
+    lease_expires_at = models.DateTimeField(null=True, editable=False)
+    deletion_requested_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether a deletion was requested and has not finished."""
+        return self.deletion_requested_at is not None

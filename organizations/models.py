@@ -1,0 +1,143 @@
+"""Departments, projects, and their quota per node pool."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.permissions import Scope, ScopedQuerySet
+from clusters.models import Cluster
+from core.models import DesiredState, TimestampedModel
+from topology.models import NodePool
+
+UNLIMITED = Decimal(-1)
+
+
+class DepartmentQuerySet(ScopedQuerySet["Department"]):
+    right = "department:read"
+    department_path = "pk"
+
+
+class ProjectQuerySet(ScopedQuerySet["Project"]):
+    right = "project:read"
+    department_path = "department_id"
+    project_path = "pk"
+
+
+class Department(DesiredState):
+    """A group of projects; one parent queue per node pool in the cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="departments")
+    name = models.CharField(_("name"), max_length=40)
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    created_by = models.CharField(max_length=254, blank=True)
+
+    objects = DepartmentQuerySet.as_manager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("cluster", "name"), name="department_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """Where it lies, for permissions."""
+        return Scope(self.cluster_id, self.pk)
+
+
+class Project(DesiredState):
+    """Quota and a namespace; one leaf queue per node pool, below the department's queue of that pool."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="projects")
+    department = models.ForeignKey(Department, on_delete=models.PROTECT, related_name="projects")
+    name = models.CharField(_("name"), max_length=40)
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    namespace = models.CharField(_("namespace"), max_length=63)
+    created_by = models.CharField(max_length=254, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("cluster", "name"), name="project_name_once"),
+            models.UniqueConstraint(fields=("cluster", "namespace"), name="project_namespace_once"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """Where it lies, for permissions."""
+        return Scope(self.cluster_id, self.department_id, self.pk)
+
+
+def _amount(**options: object) -> "models.DecimalField[Decimal, Decimal]":
+    return models.DecimalField(max_digits=18, decimal_places=4, **options)  # type: ignore[arg-type]
+
+
+class Quota(TimestampedModel):
+    """What one department or one project has on one node pool; it becomes one KAI Queue.
+
+    GPUs in devices (fractions allowed), CPU in millicores, memory in MB (10^6 bytes). −1 is unlimited, 0 is a real
+    bound: nothing. Weight: share of unused resources, 0 = none. Priority: higher first, KAI's default is 100.
+    """
+
+    department = models.ForeignKey(Department, null=True, on_delete=models.CASCADE, related_name="quotas")
+    project = models.ForeignKey(Project, null=True, on_delete=models.CASCADE, related_name="quotas")
+    node_pool = models.ForeignKey(NodePool, on_delete=models.PROTECT, related_name="quotas")
+    queue_name = models.CharField(max_length=63)
+    gpu_deserved = _amount(default=0)
+    gpu_limit = _amount(default=-1)
+    gpu_weight = _amount(default=1)
+    cpu_deserved = _amount(default=-1)
+    cpu_limit = _amount(default=-1)
+    cpu_weight = _amount(default=1)
+    memory_deserved = _amount(default=-1)
+    memory_limit = _amount(default=-1)
+    memory_weight = _amount(default=1)
+    priority = models.IntegerField(default=100)
+    # Observed: the queue's status, {"allocated": {"gpu": "8", …}, "allocatedNonPreemptible", "requested"}; empty:
+    # not seen yet.
+    usage = models.JSONField(default=dict, editable=False)
+    usage_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(department=None, project__isnull=False)
+                | models.Q(department__isnull=False, project=None),
+                name="quota_of_department_or_project",
+            ),
+            models.UniqueConstraint(fields=("department", "node_pool"), name="quota_once_per_department_and_pool"),
+            models.UniqueConstraint(fields=("project", "node_pool"), name="quota_once_per_project_and_pool"),
+            models.UniqueConstraint(fields=("node_pool", "queue_name"), name="queue_name_once_per_pool"),
+            *(
+                models.CheckConstraint(
+                    condition=models.Q(**{f"{resource}_{bound}__gte": 0}) | models.Q(**{f"{resource}_{bound}": -1}),
+                    name=f"quota_{resource}_{bound}_unlimited_or_not_negative",
+                )
+                for resource in ("gpu", "cpu", "memory")
+                for bound in ("deserved", "limit")
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.queue_name
+
+
+class ProjectSecret(TimestampedModel):
+    """A secret of a project's namespace: write-only, encrypted at rest, shown only by name and key."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="secrets")
+    name = models.CharField(max_length=253)
+    kind = models.CharField(max_length=16)  # hugging-face, registry, opaque
+    keys = models.JSONField(default=list)
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "name"), name="project_secret_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class TopologyConfig(AppConfig):
+    name = "topology"
+    default_auto_field = "django.db.models.BigAutoField"
