@@ -58,6 +58,8 @@ class TableSpec:
 
     `name` ends up in the CSV's file name. `row_template` draws a row's cells. `search` holds ORM paths.
     `default_sort` is a column's key, `-` before it reverses; it must put what needs a person first.
+    With a `bulk_template` (the buttons of the bulk bar) rows can be selected. `empty_template` says what one
+    of the things is and how to make the first.
     """
 
     name: str
@@ -68,7 +70,14 @@ class TableSpec:
     search_label: Text = ""
     filters: tuple[Filter, ...] = ()
     page_size: int = 50
-    selectable: bool = False
+    bulk_template: str = ""
+    empty_template: str = ""
+
+
+    @property
+    def operators(self) -> dict[str, Text]:
+        """Every operator that one of the filters knows, with its word."""
+        return dict(pair for item in self.filters for pair in item.operators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +170,9 @@ def table_response(
     if request.GET.get("format") == "csv":
         columns = [CsvColumn(str(c.label), c.csv or c.key, str(c.unit)) for c in table.spec.columns if c.label]
         return csv_response(request, table.spec.name, columns, table.matching, table.present)
+    # A boosted link or form, a live refresh: only the list is exchanged.
     alone = request.headers.get("HX-Target") == "list" and "HX-Request" in request.headers
-    response = render(request, "components/list.html" if alone else template, {**(context or {}), "table": table})
+    response = render(request, "components/list.html" if alone else template, {**(context or {}), "table": table, "alone": alone})
     response.headers["Vary"] = ", ".join(filter(None, [response.headers.get("Vary"), "HX-Request, HX-Target"]))
     return response
 
@@ -188,7 +198,9 @@ def _search_q(q: str, paths: Sequence[str]) -> Q:
 
 def _terms(request: HttpRequest, spec: TableSpec, problems: list[str]) -> tuple[Term, ...]:
     terms: list[Term] = []
-    for text in request.GET.getlist("filter")[:MAX_TERMS]:
+    # The form that adds a condition sends its parts apart: field, op, value.
+    added = "".join(request.GET.get(part, "") for part in ("field", "op", "value"))
+    for text in [*request.GET.getlist("filter"), *filter(None, [added])][:MAX_TERMS]:
         try:
             term = parse_term(text, spec.filters)
         except InvalidInput as error:
