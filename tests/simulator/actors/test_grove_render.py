@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -131,9 +132,8 @@ def test_equal_pod_templates_have_equal_hashes_and_others_differ(name):
         c["metadata"]["name"]: c["metadata"]["labels"][names.TEMPLATE_HASH] for c in RECORDINGS[name]["podcliques"]
     }
 
-    for one in theirs:
-        for other in theirs:
-            assert (ours[one] == ours[other]) == (theirs[one] == theirs[other])
+    for one, other in product(theirs, theirs):
+        assert (ours[one] == ours[other]) == (theirs[one] == theirs[other])
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

@@ -1,0 +1,81 @@
+"""The loop of a controller: keys from caches, a few workers, back-off on failure, paused while its operator is down."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+from clusters.kinds import Kind
+from simulator.actors.context import Context
+from simulator.actors.informer import Informer
+from simulator.actors.objects import Key, key_of
+from simulator.actors.workqueue import WorkQueue
+from simulator.client import KubeError, Object
+
+log = logging.getLogger(__name__)
+
+ToKeys = Callable[[Object], Iterable[Key]]
+
+
+class Controller:
+    """Subclasses set `component` and `kinds`, call `watch` in `setup`, and write `reconcile`."""
+
+    component = ""
+    """Deployment that the fault `operator-down` may stop."""
+    kinds: tuple[Kind, ...] = ()
+    workers = 4
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.queue: WorkQueue[Key] = WorkQueue()
+        self.setup()
+
+    def setup(self) -> None:
+        """Subscribes to caches and adds indexes; runs before anything is listed."""
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Brings one object where it should be; returns seconds after which to look again, or None."""
+        raise NotImplementedError
+
+    def informer(self, kind: Kind) -> Informer:
+        return self.context.informers.of(kind)
+
+    def watch(self, kind: Kind, to_keys: ToKeys | None = None) -> None:
+        """Queues the changed object itself, or what `to_keys` makes of its old and new state."""
+
+        def on_change(old: Object | None, new: Object | None) -> None:
+            for obj in (old, new):
+                if obj is None:
+                    continue
+                for key in [key_of(obj)] if to_keys is None else to_keys(obj):
+                    self.queue.add(key)
+
+        self.informer(kind).subscribe(on_change)
+
+    async def run(self) -> None:
+        await self.context.informers.wait_synced(self.kinds)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.workers):
+                    group.create_task(self._work(), name=f"{type(self).__name__} {number}")
+        finally:
+            self.queue.close()
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            await self.context.wait_up(self.component)
+            try:
+                again = await self.reconcile(key)
+            except (KubeError, OSError) as error:
+                log.debug("%s %s: %s", type(self).__name__, key, error)
+                self.queue.retry(key)
+            except Exception:
+                # The edge of an operator process: one object that cannot be handled must not stop the others.
+                log.exception("%s cannot handle %s", type(self).__name__, key)
+                self.queue.retry(key)
+            else:
+                self.queue.forget(key)
+                if again is not None:
+                    self.queue.add_after(key, again)
+            finally:
+                self.queue.done(key)

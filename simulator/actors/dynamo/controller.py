@@ -1,0 +1,118 @@
+"""Reconciles DynamoGraphDeployments on the Grove path, in whichever version the server serves."""
+
+from clusters.kinds import (
+    DYNAMO_GRAPH_DEPLOYMENT,
+    DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1,
+    GROVE_CLUSTER_TOPOLOGY_BINDING,
+    GROVE_POD_CLIQUE,
+    GROVE_POD_CLIQUE_SET,
+    GROVE_SCALING_GROUP,
+    KAI_QUEUE,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    Kind,
+)
+from simulator.actors.controller import Controller
+from simulator.actors.dynamo.admission import refusal
+from simulator.actors.dynamo.graph import Graph, read_graph
+from simulator.actors.dynamo.render import pod_clique_set, queue_of, service_account, services
+from simulator.actors.dynamo.status import component_state, failed_status, graph_status
+from simulator.actors.grove.podcliqueset import BY_SET, by_set, set_key
+from simulator.actors.grove.topology import domain_keys
+from simulator.actors.objects import Key, controller_of, is_deleting, key_of
+from simulator.client import Object
+
+RETRY_S = 2.0
+
+
+class GraphController(Controller):
+    component = "dynamo-operator"
+    kinds = (
+        DYNAMO_GRAPH_DEPLOYMENT,
+        DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1,
+        GROVE_POD_CLIQUE_SET,
+        GROVE_POD_CLIQUE,
+        GROVE_SCALING_GROUP,
+        GROVE_CLUSTER_TOPOLOGY_BINDING,
+        KAI_QUEUE,
+        SERVICE,
+    )
+
+    def setup(self) -> None:
+        self.watch(DYNAMO_GRAPH_DEPLOYMENT)
+        self.watch(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1)
+        self.watch(GROVE_POD_CLIQUE_SET, _graph_of_set)
+        for kind in (GROVE_POD_CLIQUE, GROVE_SCALING_GROUP):
+            self.informer(kind).add_index(BY_SET, by_set)
+            self.watch(kind, set_key)
+        self.watch(KAI_QUEUE, lambda _: map(key_of, self._kind_served()[1]))
+        for kind in (GROVE_CLUSTER_TOPOLOGY_BINDING, SERVICE, SERVICE_ACCOUNT):
+            self.informer(kind)
+
+    async def reconcile(self, key: Key) -> float | None:
+        kind, dgd = self._find(key)
+        if dgd is None or is_deleting(dgd):
+            return None
+        domains = {
+            binding["metadata"]["name"]: set(domain_keys(binding))
+            for binding in self.informer(GROVE_CLUSTER_TOPOLOGY_BINDING).values()
+        }
+        problem = refusal(dgd, domains)
+        if problem:
+            return await self._fail(kind, dgd, problem)
+        graph = read_graph(dgd)
+        if not graph.uses_grove:
+            return await self._fail(kind, dgd, "the plain Deployment path is not simulated: Grove is needed")
+        kai = self.context.options.kai_enabled
+        if kai and self.informer(KAI_QUEUE).get(("", queue_of(graph))) is None:
+            return await self._fail(kind, dgd, f"queue '{queue_of(graph)}' not found in cluster")
+        await self._sync(dgd, graph, kai=kai)
+        await self._report(kind, dgd, graph)
+        return None
+
+    def _find(self, key: Key) -> tuple[Kind, Object | None]:
+        for kind in (DYNAMO_GRAPH_DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1):
+            dgd = self.informer(kind).get(key)
+            if dgd is not None:
+                return kind, dgd
+        return DYNAMO_GRAPH_DEPLOYMENT, None
+
+    def _kind_served(self) -> tuple[Kind, list[Object]]:
+        """The storage version where it is served, else v1alpha1."""
+        objects = self.informer(DYNAMO_GRAPH_DEPLOYMENT).values()
+        if objects:
+            return DYNAMO_GRAPH_DEPLOYMENT, objects
+        return DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, self.informer(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1).values()
+
+    async def _sync(self, dgd: Object, graph: Graph, *, kai: bool) -> None:
+        await self.context.ensure(SERVICE_ACCOUNT, service_account(dgd, graph))
+        for service in services(dgd, graph):
+            await self.context.ensure(SERVICE, service)
+        await self.context.ensure(GROVE_POD_CLIQUE_SET, pod_clique_set(dgd, graph, kai=kai))
+
+    async def _report(self, kind: Kind, dgd: Object, graph: Graph) -> None:
+        key = key_of(dgd)
+        found = {
+            obj["metadata"]["name"]: obj
+            for owned in (GROVE_POD_CLIQUE, GROVE_SCALING_GROUP)
+            for obj in self.informer(owned).by_index(BY_SET, "/".join(key))
+        }
+        states = {c.name: component_state(c, graph, found) for c in graph.components}
+        pcs = self.informer(GROVE_POD_CLIQUE_SET).get(key)
+        status, conditions = graph_status(dgd, graph, states, pcs)
+        await self.context.put_status(kind, dgd, status, conditions)
+
+    async def _fail(self, kind: Kind, dgd: Object, message: str) -> float:
+        status, conditions = failed_status(dgd, message)
+        await self.context.put_status(kind, dgd, status, conditions)
+        self.context.events.record(
+            (kind, dgd), "ReconcileFailed", message, component=self.component, event_type="Warning"
+        )
+        return RETRY_S
+
+
+def _graph_of_set(pcs: Object) -> list[Key]:
+    owner = controller_of(pcs)
+    if owner is None or owner["kind"] != DYNAMO_GRAPH_DEPLOYMENT.kind:
+        return []
+    return [(pcs["metadata"]["namespace"], owner["name"])]

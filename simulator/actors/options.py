@@ -1,0 +1,36 @@
+"""How the actors behave: delays, who makes the PodGroups, which actors run. The defaults suit a small fleet."""
+
+from dataclasses import dataclass, field
+
+from simulator.actors.durations import parse_duration
+
+ALL_ACTORS = frozenset(
+    {"dynamo", "grove", "podgrouper", "scheduler", "queues", "kubelet", "nodes", "components", "exporters"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorOptions:
+    """Every delay is in seconds."""
+
+    actors: frozenset[str] = ALL_ACTORS
+    grove_kai_backend: bool = False
+    """Grove makes the PodGroups itself instead of KAI's podgrouper."""
+    kai_enabled: bool = True
+    """The Dynamo operator's gate `global.kai-scheduler`: queue and scheduler name are injected."""
+    container_start_s: float = 0.3
+    readiness_s: float = 0.4
+    termination_s: float = 0.3
+    image_retry_s: float = 2.0
+    unreachable_eviction_s: float = 5.0
+    """How long a pod stays bound to a lost node (300 s in a real cluster)."""
+    schedule_period_s: float = 0.2
+    retry_period_s: float = 5.0
+    """A pending gang is tried again after this time even when nothing changed (fairness over time)."""
+    seed: int = 1
+    component_namespaces: tuple[str, ...] = ("kai-scheduler", "grove-system", "dynamo-system", "gpu-operator")
+    shard_arguments: dict[str, str] = field(default_factory=dict)
+
+    def staleness_grace_s(self) -> float:
+        """Scheduler flag `--default-staleness-grace-period`; negative means never."""
+        return parse_duration(self.shard_arguments.get("default-staleness-grace-period", "60s"))
