@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from core.models import TimestampedModel
@@ -40,6 +41,11 @@ class User(AbstractBaseUser, TimestampedModel):
 
     def __str__(self) -> str:
         return self.email
+
+    def get_session_auth_hash(self) -> str:
+        """Ends every session when the password or `valid_from` changes."""
+        subject = f"{self.password}{self.valid_from.isoformat()}"
+        return salted_hmac("muster.session", subject, algorithm="sha256").hexdigest()
 
 
 class ScopeType(models.TextChoices):
@@ -117,3 +123,14 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.subject} {self.action} {self.object_type} {self.object_name}"
+
+
+class SignInFailures(models.Model):
+    """Failed sign-ins of one account or from one address within the current window; see `accounts.throttling`."""
+
+    key = models.CharField(max_length=64, primary_key=True)  # SHA-256 of what is counted
+    count = models.PositiveIntegerField()
+    until = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.key[:12]}: {self.count}"

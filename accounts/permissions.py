@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -158,5 +158,5 @@ class ScopedQuerySet(models.QuerySet[Model]):
         """The one row, or `NotFound` alike for absent, invisible and malformed ids."""
         try:
             return self.visible_to(user).get(**lookup)
-        except (self.model.DoesNotExist, ValidationError, ValueError, OverflowError) as error:
+        except (ObjectDoesNotExist, ValidationError, ValueError, OverflowError) as error:
             raise NotFound("Resource id not found.") from error

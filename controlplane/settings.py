@@ -23,6 +23,8 @@ def _flag(name: str, *, default: bool) -> bool:
 def _secret_key() -> str:
     """SECRET_KEY, or on a machine of one's own a random one kept in the data directory (mode 0600)."""
     key = os.environ.get("SECRET_KEY", "")
+    if PRODUCTION and (len(key) < 50 or len(set(key)) < 5):
+        raise ImproperlyConfigured("SECRET_KEY: in production give at least 50 random characters.")
     if key:
         return key
     path = DATA_DIR / "secret-key"
@@ -61,9 +63,22 @@ def _database() -> dict[str, Any]:
     }
 
 
+def _number(name: str, default: int) -> int:
+    value = os.environ.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdigit():
+        raise ImproperlyConfigured(f"{name}={value!r}: give a whole number, 0 or more.")
+    return int(value)
+
+
+def _list(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
 DEBUG = _flag("MUSTER_DEBUG", default=False)
+PRODUCTION = _flag("MUSTER_PRODUCTION", default=bool(os.environ.get("DATABASE_URL")) and not DEBUG)
 SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = os.environ.get("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+ALLOWED_HOSTS = _list("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
 
 INSTALLED_APPS = (
     "django.contrib.auth",
@@ -87,17 +102,21 @@ INSTALLED_APPS = (
 )
 
 MIDDLEWARE = (
+    "core.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "core.middleware.PrivateAnswersMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "core.middleware.ErrorPagesMiddleware",
 )
 
 ROOT_URLCONF = "controlplane.urls"
@@ -105,6 +124,10 @@ ASGI_APPLICATION = "controlplane.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
+PASSWORD_HASHERS = ("django.contrib.auth.hashers.Argon2PasswordHasher",)
+AUTH_PASSWORD_VALIDATORS = (
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+)
 
 TEMPLATES = (
     {
@@ -134,7 +157,9 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(os.environ.get("MUSTER_STATIC_ROOT", BASE_DIR / "staticfiles"))
+# Where collectstatic puts the files for a web server in front; without it the web process serves them itself.
+STATIC_ROOT = os.environ.get("MUSTER_STATIC_ROOT") or None
+WHITENOISE_USE_FINDERS = True
 STATICFILES_DIRS = (BASE_DIR / "static",)
 
 CONTENT_SECURITY_POLICY = {
@@ -151,10 +176,36 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_SECURE = PRODUCTION
+CSRF_COOKIE_SECURE = PRODUCTION
+CSRF_COOKIE_HTTPONLY = True
+CSRF_TRUSTED_ORIGINS = _list("MUSTER_TRUSTED_ORIGINS")
+SECURE_SSL_REDIRECT = PRODUCTION
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = PRODUCTION
+SECURE_HSTS_PRELOAD = PRODUCTION
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+APPEND_SLASH = False
+
 REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
 
 REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": (
+        "accounts.authentication.TokenAuthentication",
+        "accounts.authentication.PageSessionAuthentication",
+    ),
+    "DEFAULT_PERMISSION_CLASSES": ("rest_framework.permissions.IsAuthenticated",),
+    "DEFAULT_PARSER_CLASSES": ("core.api.parsers.SafeJSONParser",),
+    "DEFAULT_RENDERER_CLASSES": ("rest_framework.renderers.JSONRenderer",),
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.errors.exception_handler",
 }

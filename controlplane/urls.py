@@ -1,5 +1,20 @@
 """Mounts each package's pages and the REST API."""
 
-from django.urls import URLPattern, URLResolver
+from importlib.util import find_spec
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import URLPattern, URLResolver, include, path
+
+from controlplane import views
+
+PACKAGES = ("clusters", "topology", "organizations", "workloads", "metrics")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.overview, name="overview"),
+    path("account/", include("accounts.urls")),
+    path("i18n/", include("django.conf.urls.i18n")),
+    *(path("", include(f"{package}.urls")) for package in PACKAGES if find_spec(f"{package}.urls")),
+    path("api/", include("controlplane.api_urls")),
+]
+
+handler404 = "controlplane.views.page_not_found"
+handler500 = "controlplane.views.server_error"

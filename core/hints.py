@@ -2,26 +2,35 @@
 
 from typing import Any
 
-import structlog
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
+from core import broker, live
 from core.models import DesiredState
-
-log = structlog.get_logger(__name__)
 
 HINT_TASK = "reconcile.row"
 
 
 def hint_reconcile(row: DesiredState) -> None:
-    """When the current transaction commits, ask for a reconcile of `row` now. Never raises for a lost broker."""
-    label, pk = row._meta.label, str(row.pk)
-    transaction.on_commit(lambda: _publish(label, pk))
+    """When the current transaction commits, ask for a reconcile of `row` now and tell the pages that show it.
+
+    Never raises for a lost broker.
+    """
+    hint_reconcile_of(row._meta.label, row.pk)
 
 
-def _publish(label: str, pk: Any) -> None:
+def hint_reconcile_of(label: str, pk: Any) -> None:
+    """`hint_reconcile` for a row that is known by `app_label.ModelName` and id only."""
+    transaction.on_commit(lambda: _publish(label, str(pk)))
+    live.publish(*live.row_topics(label, pk))
+
+
+def _publish(label: str, pk: str) -> None:
+    if broker.is_lost():
+        return
     try:
         current_app.send_task(HINT_TASK, args=[label, pk], queue="reconcile", retry=False, ignore_result=True)
-    except OperationalError as error:
-        log.info("broker unreachable, the next tick will find the row", row=label, pk=pk, error=str(error))
+    except (OperationalError, RedisError, OSError) as error:
+        broker.note_lost(error, f"{label} {pk}")

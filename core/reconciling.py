@@ -57,7 +57,8 @@ class Reconciler:
 
 def backoff(failures: int) -> timedelta:
     """Time to the next try after `failures` tries in a row failed: exponential, bounded, with ±20 % jitter."""
-    delay = min(BACKOFF_FIRST * 2 ** min(failures - 1, 16), BACKOFF_LAST)
+    doublings: int = min(failures - 1, 16)
+    delay = min(BACKOFF_FIRST * 2.0**doublings, BACKOFF_LAST)
     return delay * random.uniform(0.8, 1.2)  # noqa: S311 (spreading load, not a secret)
 
 

@@ -1,0 +1,127 @@
+"""Tokens in Run:ai's two shapes: `/api/v1/token` (camelCase JSON) and `/api/v2/token` (OAuth 2, RFC 6749)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework.parsers import FormParser
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import throttling, tokens
+from accounts.requests import address_of
+from accounts.services import verify_password
+from core.api.views import ApiView
+from core.errors import InvalidInput, MusterError
+
+Fields = Mapping[str, str]
+
+
+class InvalidGrant(MusterError):
+    """What was sent proves nobody: 401, alike for unknown, wrong, revoked and disabled."""
+
+    code = 401
+    reason = "Unauthorized"
+
+    def __init__(self) -> None:
+        super().__init__("The credentials are not valid.")
+
+
+def by_password(fields: Fields, address: str) -> tokens.TokenPair:
+    """The grant of a person: e-mail and password."""
+    user = verify_password(_required(fields, "username"), _required(fields, "password"), address)
+    if user is None:
+        raise InvalidGrant
+    return tokens.issue(user)
+
+
+def by_access_key(fields: Fields, address: str) -> tokens.TokenPair:
+    """The grant of a pipeline: an access key's id and secret."""
+    client_id = _required(fields, "clientid", "appid")
+    throttling.check_allowed(client_id, address)
+    key = tokens.verify_access_key(client_id, _required(fields, "clientsecret", "appsecret"))
+    if key is None:
+        throttling.note_failure(client_id, address)
+        raise InvalidGrant
+    return tokens.issue(key.user, key)
+
+
+def by_refresh_token(fields: Fields, address: str) -> tokens.TokenPair:
+    """A new pair for a refresh token that is still good."""
+    throttling.check_allowed("refresh", address)
+    try:
+        user, key = tokens.verify(_required(fields, "refreshtoken"), "refresh")
+    except tokens.InvalidToken as error:
+        throttling.note_failure("refresh", address)
+        raise InvalidGrant from error
+    return tokens.issue(user, key)
+
+
+GRANTS: Mapping[str, Callable[[Fields, str], tokens.TokenPair]] = {
+    "password": by_password,
+    "client_credentials": by_access_key,
+    "app_token": by_access_key,
+    "refresh_token": by_refresh_token,
+}
+V2_GRANTS = ("password", "client_credentials", "refresh_token")
+
+
+class TokenV1View(ApiView):
+    """Run:ai's own shape. Keys are matched without regard to case: the official client sends `AppId`."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def post(self, request: Request) -> Response:
+        fields = _fields(self.body())
+        grant = GRANTS.get(fields.get("granttype", ""))
+        if grant is None:
+            raise InvalidInput.of("grantType", "This grant is not offered", ", ".join(GRANTS))
+        pair = grant(fields, address_of(request._request))
+        return Response({"accessToken": pair.access, "refreshToken": pair.refresh, "expiresIn": pair.expires_in})
+
+
+class TokenV2View(ApiView):
+    """OAuth 2: a form in, RFC 6749's names and errors out."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+    parser_classes = (FormParser,)
+
+    def post(self, request: Request) -> Response:
+        form: Mapping[str, Any] = request.data.dict() if isinstance(request.data, QueryDict) else {}
+        fields = _fields({key.replace("_", ""): value for key, value in form.items()})
+        name = fields.get("granttype", "")
+        if name not in V2_GRANTS:
+            return _oauth_error("unsupported_grant_type", f"offered: {', '.join(V2_GRANTS)}", 400)
+        try:
+            pair = GRANTS[name](fields, address_of(request._request))
+        except InvalidGrant as error:
+            wrong_client = name == "client_credentials"
+            return _oauth_error("invalid_client" if wrong_client else "invalid_grant", error.message, 401)
+        except InvalidInput as error:
+            return _oauth_error("invalid_request", error.message, 400)
+        return Response(
+            {
+                "access_token": pair.access,
+                "token_type": "Bearer",
+                "expires_in": pair.expires_in,
+                "refresh_token": pair.refresh,
+            }
+        )
+
+
+def _fields(body: Mapping[str, Any]) -> dict[str, str]:
+    return {key.lower(): value for key, value in body.items() if isinstance(value, str)}
+
+
+def _required(fields: Fields, *names: str) -> str:
+    for name in names:
+        if fields.get(name):
+            return fields[name]
+    raise InvalidInput.of(names[0], "Required parameter is missing", "a string that is not empty")
+
+
+def _oauth_error(error: str, description: str, status: int) -> Response:
+    return Response({"error": error, "error_description": description}, status=status)

@@ -1,0 +1,30 @@
+"""Who makes a request, and from where."""
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from accounts.audit import Actor
+from accounts.models import User
+from core.errors import NotPermitted
+
+
+def actor_of(request: HttpRequest | Request) -> Actor:
+    """The signed-in person behind a request, as services and the audit take it. `source` is `page` or `api`."""
+    user = request.user
+    if not isinstance(user, User):
+        raise NotPermitted("sign-in")
+    plain = request._request if isinstance(request, Request) else request
+    source = "api" if plain.path.startswith("/api/") else "page"
+    return Actor(user, source, address_of(plain), getattr(plain, "request_id", ""))
+
+
+def address_of(request: HttpRequest) -> str:
+    """The client's address. `X-Forwarded-For` counts only as far as MUSTER_TRUSTED_PROXIES hops added to it."""
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    hops = settings.TRUSTED_PROXIES
+    if hops:
+        forwarded = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
+        if len(forwarded) >= hops:
+            address = forwarded[-hops]
+    return address[:45]

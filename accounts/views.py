@@ -1,0 +1,53 @@
+"""Signing in and out."""
+
+from django.contrib.auth import login, logout
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.forms import SignInForm
+from accounts.requests import address_of
+from accounts.services import verify_password
+from accounts.throttling import TooManyFailures
+
+
+@login_not_required
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form; on success to where the person wanted to go, if that is on this site."""
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(_next(request))
+    form = SignInForm(request.POST or None)
+    if form.is_valid():
+        try:
+            user = verify_password(form.cleaned_data["email"], form.cleaned_data["password"], address_of(request))
+        except TooManyFailures as error:
+            form.add_error(None, error.message)
+            return render(request, "accounts/login.html", {"form": form, "next": _next(request)}, status=429)
+        if user is not None:
+            login(request, user)
+            return redirect(_next(request))
+        form.add_error(None, _("This e-mail and password do not belong together, or the account is disabled."))
+    status = 422 if request.method == "POST" else 200
+    return render(request, "accounts/login.html", {"form": form, "next": _next(request)}, status=status)
+
+
+@login_not_required
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponseRedirect:
+    """Ends the session."""
+    logout(request)
+    return redirect("accounts:login")
+
+
+def _next(request: HttpRequest) -> str:
+    target = request.POST.get("next") or request.GET.get("next") or "/"
+    safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return target if safe else "/"

@@ -1,0 +1,110 @@
+"""What every page's shell shows: navigation by rights, the cluster picker, live stream, search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from accounts.permissions import ROLE_LABELS, ROLES, has_right
+
+Text = str | Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An entry of the navigation: shown to whoever has `right` anywhere."""
+
+    label: Text
+    icon: str
+    url_name: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A `Page` as one request sees it."""
+
+    label: Text
+    icon: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries under one heading; the first group has none."""
+
+    label: Text
+    entries: tuple[Entry, ...]
+
+
+NAVIGATION: Sequence[tuple[Text, Sequence[Page]]] = (
+    (
+        "",
+        (
+            Page(_("Overview"), "layout-dashboard", "overview", "dashboards-overview:read"),
+            Page(_("Workloads"), "boxes", "workloads:list", "workloads:read"),
+        ),
+    ),
+    (
+        _("Organisation"),
+        (
+            Page(_("Projects"), "folder", "organizations:project-list", "project:read"),
+            Page(_("Departments"), "building-2", "organizations:department-list", "department:read"),
+        ),
+    ),
+    (
+        _("Resources"),
+        (
+            Page(_("Clusters"), "server", "clusters:cluster-list", "cluster:read"),
+            Page(_("Node pools"), "layers", "topology:node-pool-list", "nodepools:read"),
+            Page(_("Nodes"), "cpu", "clusters:node-list", "nodes:read"),
+            Page(_("Network topologies"), "network", "topology:topology-list", "network-topologies:read"),
+        ),
+    ),
+    (
+        _("Insight"),
+        (Page(_("GPU utilisation"), "activity", "metrics:gpu-utilisation", "dashboards-analytics:read"),),
+    ),
+)
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    """Context processor of `templates/base.html`. Empty for people who are not signed in."""
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
+        return {"nav": ()}
+    return {
+        "nav": tuple(_groups(request, user)),
+        "account_role": _role_label(user),
+    }
+
+
+def _groups(request: HttpRequest, user: User) -> list[Group]:
+    groups = []
+    for label, pages in NAVIGATION:
+        entries = tuple(entry for page in pages if has_right(user, page.right) and (entry := _entry(request, page)))
+        if entries:
+            groups.append(Group(label, entries))
+    return groups
+
+
+def _entry(request: HttpRequest, page: Page) -> Entry | None:
+    try:
+        url = reverse(page.url_name)
+    except NoReverseMatch:
+        return None
+    current = request.path == url or (url != "/" and request.path.startswith(url))
+    cluster = request.GET.get("cluster", "")
+    return Entry(page.label, page.icon, f"{url}?{urlencode({'cluster': cluster})}" if cluster else url, current)
+
+
+def _role_label(user: User) -> Text:
+    """The label of the widest role that the user holds anywhere."""
+    held = {rule.role for rule in user.access_rules.all()} & ROLES.keys()
+    return ROLE_LABELS[max(held, key=lambda role: len(ROLES[role]))] if held else ""

@@ -1,0 +1,29 @@
+"""Pages that compose several packages: the overview; and the answers to what has no page."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views import defaults
+from django.views.decorators.http import require_GET
+
+from core.api.errors import status_body
+from core.middleware import API_PREFIX
+
+
+@require_GET
+def overview(request: HttpRequest) -> HttpResponse:
+    """What there is, what runs, what waits."""
+    return render(request, "controlplane/overview.html")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404 in the shape that the asker understands."""
+    if request.path.startswith(API_PREFIX):
+        return JsonResponse(status_body(404, "There is no such path in the API."), status=404)
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500 in the shape that the asker understands; the log has the traceback."""
+    if request.path.startswith(API_PREFIX):
+        return JsonResponse(status_body(500), status=500)
+    return defaults.server_error(request)

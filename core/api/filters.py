@@ -1,0 +1,58 @@
+"""`filterBy`, `search`, `sortBy` and `sortOrder` of lists. Fields come from allowlists, never from the request."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import TypeVar
+
+from django.db.models import F, Model, Q, QuerySet
+from rest_framework.request import Request
+
+from core.errors import InvalidInput
+from core.filters import Filter, Term, parse_term
+
+MAX_TERMS = 20
+MAX_SEARCH_LENGTH = 200
+MAX_SEARCH_WORDS = 8
+
+Row = TypeVar("Row", bound=Model)
+
+
+def terms_of(request: Request, filters: Sequence[Filter]) -> tuple[Term, ...]:
+    """The terms of `?filterBy=name==a,gpus>=2` (comma-separated or repeated), ANDed.
+
+    Raises `InvalidInput` that names the term and what would be allowed. A value can't hold a comma, as in Run:ai.
+    """
+    texts = [text for given in request.query_params.getlist("filterBy") for text in given.split(",") if text]
+    if len(texts) > MAX_TERMS:
+        raise InvalidInput.of("filterBy", f"{len(texts)} terms are too many", f"at most {MAX_TERMS}")
+    return tuple(parse_term(text, filters) for text in texts)
+
+
+def filter_by(request: Request, rows: "QuerySet[Row]", filters: Sequence[Filter]) -> "QuerySet[Row]":
+    """`rows` that match every term of `filterBy`."""
+    return rows.filter(*(term.q for term in terms_of(request, filters)))
+
+
+def search(request: Request, rows: "QuerySet[Row]", paths: Sequence[str]) -> "QuerySet[Row]":
+    """`rows` in which every word of `?search=` occurs in one of the ORM `paths`."""
+    text = request.query_params.get("search", "")
+    if "\x00" in text or len(text) > MAX_SEARCH_LENGTH:
+        raise InvalidInput.of(
+            "search", "The text holds a NUL character or is too long", f"up to {MAX_SEARCH_LENGTH} characters"
+        )
+    words = text.split()[:MAX_SEARCH_WORDS]
+    matches = (reduce(or_, (Q(**{f"{path}__icontains": word}) for path in paths)) for word in words)
+    return rows.filter(reduce(and_, matches, Q()))
+
+
+def sort(request: Request, rows: "QuerySet[Row]", fields: Mapping[str, str], *, default: str) -> "QuerySet[Row]":
+    """`rows` in the order of `?sortBy=` (a key of `fields`: API name → ORM path) and `?sortOrder=`, ties by id."""
+    by = request.query_params.get("sortBy") or default
+    order = request.query_params.get("sortOrder") or "asc"
+    if by not in fields:
+        raise InvalidInput.of("sortBy", f"There is no field {by[:60]!r} to sort by", ", ".join(sorted(fields)))
+    if order not in ("asc", "desc"):
+        raise InvalidInput.of("sortOrder", f"{order[:20]!r} is not an order", "asc, desc")
+    path = F(fields[by])
+    return rows.order_by(path.desc(nulls_last=True) if order == "desc" else path.asc(nulls_last=True), "pk")

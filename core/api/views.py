@@ -1,0 +1,47 @@
+"""What every view of the API shares: who asks and how bodies are read are settings; dry runs are here."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.db import transaction
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from core.errors import InvalidInput
+
+Answer = TypeVar("Answer")
+
+
+class ApiView(APIView):
+    """A view of the API: JSON in and out, signed-in people only, Muster's errors in the one error shape."""
+
+    def write(self, change: Callable[[], Answer]) -> Answer:
+        """Run `change` in one transaction; with `?dryRun=true` undo it, so that its answer says what it would do."""
+        return write(self.request, change)
+
+    def body(self) -> dict[str, Any]:
+        """The request's JSON object; raises `InvalidInput` for anything else."""
+        if not isinstance(self.request.data, dict):
+            raise InvalidInput.of("", "The body is not a JSON object", "a JSON object")
+        return self.request.data
+
+
+def is_dry_run(request: Request) -> bool:
+    """Whether `?dryRun=true` asks to write nothing. Raises `InvalidInput` for other values than true and false."""
+    value = request.query_params.get("dryRun", "false")
+    if value not in ("true", "false"):
+        raise InvalidInput.of("dryRun", f"{value[:20]!r} is not a flag", "true, false")
+    return value == "true"
+
+
+def write(request: Request, change: Callable[[], Answer]) -> Answer:
+    """Run `change` in one transaction and return its answer, which must hold plain values, not lazy queries.
+
+    On a dry run everything is rolled back: rows, audit, hints.
+    """
+    dry = is_dry_run(request)
+    with transaction.atomic():
+        answer = change()
+        if dry:
+            transaction.set_rollback(True)
+    return answer

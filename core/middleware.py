@@ -1,0 +1,58 @@
+"""What every request gets: an id that the log, the audit and the answer share, and pages for Muster's errors."""
+
+import re
+import uuid
+
+import structlog
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
+from django.utils.deprecation import MiddlewareMixin
+
+from core.api.errors import error_body
+from core.errors import MusterError, NotFound, NotPermitted
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+REQUEST_ID_HEADER = "X-Request-ID"
+API_PREFIX = "/api/"
+
+
+class RequestIdMiddleware(MiddlewareMixin):
+    """Takes the request id of a proxy or makes one; it is `request.request_id`, in every log line and the answer."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        given = request.headers.get(REQUEST_ID_HEADER, "")
+        request_id = given if _REQUEST_ID.match(given) else uuid.uuid4().hex
+        request.request_id = request_id  # type: ignore[attr-defined]
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response.headers[REQUEST_ID_HEADER] = getattr(request, "request_id", "")
+        return response
+
+
+class PrivateAnswersMiddleware(MiddlewareMixin):
+    """Nothing that Muster answers may stay in a shared cache; static files are served before this."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if "Cache-Control" not in response.headers:
+            add_never_cache_headers(response)
+        return response
+
+
+class ErrorPagesMiddleware(MiddlewareMixin):
+    """Answers Muster's own errors: pages with a page that says what happened, the API with its one error shape."""
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, MusterError):
+            return None
+        if request.path.startswith(API_PREFIX):
+            return JsonResponse(error_body(exception), status=exception.code)
+        return render(request, _template(exception), {"exception": exception}, status=exception.code)
+
+
+def _template(error: MusterError) -> str:
+    if isinstance(error, NotFound):
+        return "404.html"
+    return "403.html" if isinstance(error, NotPermitted) else "controlplane/error.html"

@@ -1,0 +1,132 @@
+"""The cast: one cluster, one department, one project, and people with each of the roles. All fixtures are rows."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.audit import Actor
+from accounts.models import AccessRule, ScopeType, User
+from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(settings: Any) -> None:
+    """No broker: hints and live topics go nowhere, at once. Tests that need one start their own."""
+    from core import broker
+
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    broker.note_lost(ConnectionError("tests run without a broker"), "everything")
+
+
+def make_user(name: str, role: str = "", scope_type: str = "", scope_id: Any = "", cluster: Any = None) -> User:
+    """A user `<name>@example.org`, with one access rule if a role is given."""
+    user = User.objects.create_user(f"{name}@example.org", name=name)
+    if role:
+        AccessRule.objects.create(
+            user=user,
+            role=role,
+            scope_type=scope_type or ScopeType.TENANT,
+            scope_id=str(scope_id),
+            cluster_id=cluster.pk if cluster else None,
+        )
+    return user
+
+
+@pytest.fixture
+def cluster(db: None) -> Any:
+    from clusters.models import Cluster
+
+    return Cluster.objects.create(
+        id=uuid.UUID("c1c1c1c1-0000-4000-8000-000000000001"),
+        name="cluster-a",
+        server="http://127.0.0.1:1",
+        credential=b"",
+        phase="Connected",
+    )
+
+
+@pytest.fixture
+def default_pool(cluster: Any) -> Any:
+    from topology.models import NodePool
+
+    return NodePool.objects.create(cluster=cluster, name="default", phase="Ready")
+
+
+@pytest.fixture
+def department(cluster: Any, default_pool: Any) -> Any:
+    from organizations.models import Department
+
+    return Department.objects.create(cluster=cluster, name="research", phase="Ready")
+
+
+@pytest.fixture
+def project(department: Any) -> Any:
+    from organizations.models import Project
+
+    return Project.objects.create(
+        cluster=department.cluster,
+        department=department,
+        name="assistant",
+        namespace="runai-assistant",
+        phase="Ready",
+    )
+
+
+@pytest.fixture
+def admin(db: None) -> User:
+    return make_user("admin", ADMINISTRATOR)
+
+
+@pytest.fixture
+def department_admin(department: Any) -> User:
+    return make_user(
+        "department-admin", DEPARTMENT_ADMINISTRATOR, ScopeType.DEPARTMENT, department.pk, department.cluster
+    )
+
+
+@pytest.fixture
+def researcher(project: Any) -> User:
+    return make_user("researcher", RESEARCHER, ScopeType.PROJECT, project.pk, project.cluster)
+
+
+@pytest.fixture
+def viewer(db: None) -> User:
+    return make_user("viewer", VIEWER)
+
+
+@pytest.fixture
+def outsider(db: None) -> User:
+    """Signed in, with every right in another cluster and none here."""
+    return make_user("outsider", ADMINISTRATOR, ScopeType.CLUSTER, uuid.UUID(int=0xBEEF))
+
+
+@pytest.fixture
+def actor() -> Callable[[User], Actor]:
+    """`actor(user)`: the user as services take them."""
+    return lambda user: Actor(user, "page", "127.0.0.1", "test-request")
+
+
+@pytest.fixture
+def client_of() -> Callable[[User], Client]:
+    """`client_of(user)`: a test client that is signed in as the user."""
+
+    def client_of(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return client_of
+
+
+@pytest.fixture
+def gateway(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A FakeGateway that `gateway_for` answers for every cluster."""
+    from clusters import connections
+    from clusters.kube.fake import FakeGateway
+
+    fake = FakeGateway()
+    monkeypatch.setattr(connections, "open_gateway", lambda cluster: fake)
+    return fake
