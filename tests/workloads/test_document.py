@@ -1,0 +1,57 @@
+"""Reading and editing YAML that comes from outside."""
+
+import pytest
+
+from core.errors import InvalidInput
+from tests.workloads.samples import DISAGG
+from workloads import document
+
+
+def fault_of(text: str) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        document.load(text)
+    return caught.value.message
+
+
+def test_dates_stay_text_and_booleans_become_booleans() -> None:
+    assert document.load("a: 2026-11-29\nb: true") == {"a": "2026-11-29", "b": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "0 documents"),
+        ("a: 1\n---\nb: 2", "2 documents"),
+        ("- 1", "not a mapping"),
+        ("a: 1\na: 2", "'a' stands twice (line 2)"),
+        ("a: [1", "line 1"),
+        ("a: .nan", "not a number"),
+        ("a: !!python/object/apply:os.system [ls]", "not YAML"),
+        ("a: !!binary aGk=", "type bytes"),
+        ("1: 2", "the key 1 is not text"),
+        ("a: &x [b]\nc: [" + "*x," * 60 + "]", "more than 50 aliases"),
+        ("[" * 60 + "]" * 60, "deeper than 40"),
+        ("a: '" + "x" * 300_000 + "'", "characters"),
+    ],
+)
+def test_what_is_refused_says_why(text: str, part: str) -> None:
+    assert part in fault_of(text)
+
+
+def test_aliases_that_expand_to_many_values_are_refused() -> None:
+    lines = ["l0: &l0 [x, x, x, x, x, x, x, x]"]
+    lines += [f"l{i}: &l{i} [*l{i - 1}, *l{i - 1}, *l{i - 1}, *l{i - 1}, *l{i - 1}, *l{i - 1}]" for i in range(1, 8)]
+
+    assert "more than 20000 values" in fault_of("\n".join(lines))
+
+
+def test_an_edit_keeps_comments_order_and_quotes() -> None:
+    edited = document.edit(DISAGG, {("spec", "services", "VllmDecodeWorker", "replicas"): 3})
+
+    assert edited == DISAGG.replace("replicas: 2  # as many", "replicas: 3  # as many")
+
+
+def test_an_edit_makes_missing_mappings_and_removes_keys() -> None:
+    edited = document.edit("a: {b: 1, c: 2}\n", {("a", "b"): None, ("d", "e"): "f", ("g", "h"): None})
+
+    assert document.load(edited) == {"a": {"c": 2}, "d": {"e": "f"}}

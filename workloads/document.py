@@ -1,0 +1,159 @@
+"""A submitted manifest as text: reading it safely, and editing it so that comments and order stay. Pure.
+
+YAML from outside is bounded before it is trusted: size, depth, aliases, number of values; only what JSON can hold.
+"""
+
+import io
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from core.errors import InvalidInput
+
+Document = dict[str, Any]
+
+MAX_CHARACTERS = 256 * 1024
+MAX_DEPTH = 40
+MAX_ALIASES = 50
+MAX_VALUES = 20_000
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that refuses repeated keys and leaves dates as text, as Kubernetes does."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _value in node.value:
+            if key.value in seen and key.value != "<<":
+                raise _fault(f"the key {str(key.value)[:60]!r} stands twice (line {key.start_mark.line + 1})")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load(text: str) -> Document:
+    """The one document in `text` (YAML or JSON). Raises `InvalidInput` for field `manifest` with the line."""
+    if len(text) > MAX_CHARACTERS:
+        raise _fault(f"it has {len(text)} characters", f"at most {MAX_CHARACTERS}")
+    _check_events(text)
+    try:
+        documents = [document for document in yaml.load_all(text, _Loader) if document is not None]
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _syntax(error) from error
+    if len(documents) != 1:
+        raise _fault(f"it holds {len(documents)} documents", "one DynamoGraphDeployment")
+    return check(documents[0])
+
+
+def check(document: Any) -> Document:
+    """`document` where it is a mapping that JSON can hold, within the bounds; else `InvalidInput`."""
+    if not isinstance(document, dict):
+        raise _fault("it is not a mapping", "apiVersion, kind, metadata, spec")
+    budget = [MAX_VALUES]
+    _check_value(document, "", 0, budget)
+    return document
+
+
+def edit(text: str, changes: Mapping[tuple[str | int, ...], Any]) -> str:
+    """`text` with values set at paths, everything else (comments, order, quotes) as it was.
+
+    A value of None removes the key. Missing mappings on the way are made.
+    """
+    load(text)  # the same bounds hold before the second parser sees it
+    parser = _round_trip()
+    document = parser.load(text)
+    for path, value in changes.items():
+        _set(document, path, value)
+    out = io.StringIO()
+    parser.dump(document, out)
+    return out.getvalue()
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """A document as YAML in the order that it has."""
+    return str(yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=110))
+
+
+def _round_trip() -> YAML:
+    parser = YAML(typ="rt")
+    parser.preserve_quotes = True
+    parser.width = 4096
+    parser.indent(mapping=2, sequence=4, offset=2)
+    return parser
+
+
+def _set(document: Any, path: Sequence[str | int], value: Any) -> None:
+    *parents, last = path
+    here = document
+    for step in parents:
+        if isinstance(step, str) and not isinstance(here.get(step), dict | list):
+            if value is None:
+                return
+            here[step] = CommentedMap()
+        here = here[step]
+    if value is None:
+        here.pop(last, None)
+    else:
+        here[last] = value
+
+
+def _check_events(text: str) -> None:
+    """Bounds that must hold before anything is built from the text."""
+    depth = aliases = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            aliases += isinstance(event, yaml.AliasEvent)
+            if depth > MAX_DEPTH:
+                raise _fault(f"it is nested deeper than {MAX_DEPTH} levels")
+            if aliases > MAX_ALIASES:
+                raise _fault(f"it has more than {MAX_ALIASES} aliases")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _syntax(error) from error
+
+
+def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise _fault(f"it holds more than {MAX_VALUES} values")
+    if depth > MAX_DEPTH:
+        raise _fault(f"it is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput.of(path or "manifest", f"the key {key!r} is not text", "quote it")
+            _check_value(inner, f"{path}.{key}" if path else key, depth + 1, budget)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _check_value(inner, f"{path}[{index}]", depth + 1, budget)
+    else:
+        _check_scalar(value, path)
+
+
+def _check_scalar(value: Any, path: str) -> None:
+    if isinstance(value, str) and "\x00" in value:
+        raise InvalidInput.of(path, "it holds a NUL character")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput.of(path, f"{value} is not a number that JSON can hold")
+    if not isinstance(value, str | int | float | bool | None):
+        raise InvalidInput.of(path, f"a value of type {type(value).__name__} cannot be part of a manifest")
+
+
+def _fault(message: str, allowed: str = "") -> InvalidInput:
+    return InvalidInput.of("manifest", message, allowed)
+
+
+def _syntax(error: Exception) -> InvalidInput:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return _fault(f"it is not YAML: {error.problem}, line {mark.line + 1}, column {mark.column + 1}")
+    return _fault(f"it is not YAML: {str(error)[:200]}")

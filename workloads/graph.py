@@ -1,0 +1,357 @@
+"""A DynamoGraphDeployment, v1alpha1 or v1beta1, as frozen dataclasses: what Muster needs to know of it. Pure.
+
+Field names and rules: Dynamo operator api/{v1alpha1,v1beta1}, see also docs on admission in the operator.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT
+from clusters.names import (
+    DYNAMO_QUEUE_ANNOTATION,
+    GPU_RESOURCE,
+    NODE_POOL_LABEL,
+    PREFERRED_PLACEMENT_ANNOTATION,
+    QUEUE_LABEL,
+    REQUIRED_PLACEMENT_ANNOTATION,
+    TOPOLOGY_ANNOTATION,
+)
+from core.errors import Fault, InvalidInput
+
+Document = Mapping[str, Any]
+
+V1ALPHA1 = "nvidia.com/v1alpha1"
+V1BETA1 = "nvidia.com/v1beta1"
+API_VERSIONS = (V1BETA1, V1ALPHA1)
+
+FRAMEWORKS = ("vllm", "sglang", "trtllm")
+COMPONENT_TYPES = ("frontend", "worker", "prefill", "decode", "planner", "epp")
+MAX_COMPONENTS = 25
+MAX_REPLICAS = 10_000
+
+PRIORITY_LABEL = "priorityClassName"
+PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One role of the graph. `gpus_each` is per pod; a replica has `nodes` pods (1 unless multinode).
+
+    `field` is its path in the document. `min_available` counts replicas: the gang's minimum, None = the
+    operator's default of 1.
+    """
+
+    name: str
+    field: str
+    type: str
+    subtype: str
+    replicas: int
+    nodes: int
+    gpus_each: Decimal
+    min_available: int | None
+    image: str
+    has_adapter: bool
+
+    @property
+    def role(self) -> str:
+        """frontend, prefill, decode, worker, planner, epp, or the free type of v1alpha1."""
+        return self.subtype or self.type
+
+    @property
+    def pods(self) -> int:
+        """Pods wanted."""
+        return self.replicas * self.nodes
+
+    @property
+    def gpus(self) -> Decimal:
+        """GPUs wanted by all replicas."""
+        return self.pods * self.gpus_each
+
+    @property
+    def gang_pods(self) -> int:
+        """Pods without which none starts."""
+        return min(self.replicas, self.min_available or 1) * self.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the document says about scheduling, wherever it says it. Empty: nothing said.
+
+    `required`/`preferred` are node-label keys (or a level's alias); `places` are the paths that were read.
+    """
+
+    queue: str = ""
+    node_pool: str = ""
+    topology: str = ""
+    required: str = ""
+    preferred: str = ""
+    priority_class: str = ""
+    preemptibility: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A parsed graph. `framework` is vllm, sglang, trtllm or empty where nothing says it."""
+
+    api_version: str
+    name: str
+    namespace: str
+    framework: str
+    components: tuple[Component, ...]
+    wishes: Wishes
+
+    @property
+    def is_disaggregated(self) -> bool:
+        """Whether prefill and decode are separate roles."""
+        roles = {component.role for component in self.components}
+        return {"prefill", "decode"} <= roles
+
+    @property
+    def gpus(self) -> Decimal:
+        """GPUs wanted by the whole graph."""
+        return sum((component.gpus for component in self.components), Decimal(0))
+
+    @property
+    def pods(self) -> int:
+        """Pods wanted by the whole graph."""
+        return sum(component.pods for component in self.components)
+
+    @property
+    def gang_gpus(self) -> Decimal:
+        """GPUs of the pods without which none starts."""
+        return sum((component.gang_pods * component.gpus_each for component in self.components), Decimal(0))
+
+
+def parse_graph(document: Document) -> Graph:
+    """The graph that `document` describes. Raises `InvalidInput` with every fault, each with its field."""
+    faults: list[Fault] = []
+    api_version = _api_version(document)
+    metadata = _mapping(document, "metadata", "metadata", faults)
+    spec = _mapping(document, "spec", "spec", faults)
+    components = tuple(_components(api_version, spec, faults))
+    framework = spec.get("backendFramework", "")
+    if framework not in ("", *FRAMEWORKS):
+        faults.append(Fault("spec.backendFramework", f"{framework!r} is not a framework", ", ".join(FRAMEWORKS)))
+    if faults:
+        raise InvalidInput(faults)
+    return Graph(
+        api_version=api_version,
+        name=_text(metadata.get("name")),
+        namespace=_text(metadata.get("namespace")),
+        framework=framework or _detect_framework(spec),
+        components=components,
+        wishes=read_wishes(document),
+    )
+
+
+def read_wishes(document: Document) -> Wishes:
+    """The scheduling wishes: the spec's labels and annotations first, then the metadata's, then the metadata's
+    spelling of others (queue as KAI's label, class as a label, as people copy them)."""
+
+    def find(section: str, *keys: str) -> str:
+        for place in ("spec", "metadata"):
+            entries = (document.get(place) or {}).get(section) or {}
+            for key in keys:
+                if isinstance(entries, Mapping) and entries.get(key):
+                    return str(entries[key])
+        return ""
+
+    spec = document.get("spec") or {}
+    return Wishes(
+        queue=find("annotations", DYNAMO_QUEUE_ANNOTATION, QUEUE_LABEL) or find("labels", QUEUE_LABEL),
+        node_pool=find("labels", NODE_POOL_LABEL) or find("annotations", NODE_POOL_LABEL),
+        topology=find("annotations", TOPOLOGY_ANNOTATION),
+        required=find("annotations", REQUIRED_PLACEMENT_ANNOTATION),
+        preferred=find("annotations", PREFERRED_PLACEMENT_ANNOTATION),
+        priority_class=_text(spec.get("priorityClassName")) or find("labels", PRIORITY_LABEL),
+        preemptibility=find("labels", PREEMPTIBILITY_LABEL),
+    )
+
+
+def component_path(document: Document, component: str) -> tuple[str | int, ...]:
+    """Where the component stands in the document, for `document.edit`. Raises `InvalidInput` naming the valid ones."""
+    spec = document.get("spec") or {}
+    names: list[str] = []
+    if document.get("apiVersion") == V1ALPHA1:
+        names = list(spec.get("services") or {})
+        if component in names:
+            return ("spec", "services", component)
+    else:
+        for index, entry in enumerate(spec.get("components") or ()):
+            names.append(entry.get("name", ""))
+            if names[-1] == component:
+                return ("spec", "components", index)
+    raise InvalidInput.of("component", f"there is no component {component[:63]!r}", ", ".join(names))
+
+
+def _api_version(document: Document) -> str:
+    api_version, kind = _text(document.get("apiVersion")), _text(document.get("kind"))
+    real = f"kind {DYNAMO_GRAPH_DEPLOYMENT.kind} with apiVersion {V1BETA1} (Dynamo 1.2 and later) or {V1ALPHA1}"
+    if kind == "DynamoDeployment" or api_version.startswith("dynamo.nvidia.com/"):
+        raise InvalidInput.of(
+            "kind", f"{kind or 'this kind'} of {api_version or 'this group'} exists in no release of Dynamo", real
+        )
+    if kind != DYNAMO_GRAPH_DEPLOYMENT.kind:
+        raise InvalidInput.of("kind", f"{kind[:80]!r} cannot be submitted", real)
+    if api_version not in API_VERSIONS:
+        raise InvalidInput.of("apiVersion", f"{api_version[:80]!r} is not a version of it", " or ".join(API_VERSIONS))
+    return api_version
+
+
+def _components(api_version: str, spec: Mapping[str, Any], faults: list[Fault]) -> Iterator[Component]:
+    entries = list(_entries(api_version, spec, faults))
+    if not entries:
+        listed = "services" if api_version == V1ALPHA1 else "components"
+        faults.append(Fault(f"spec.{listed}", "it lists no component", f"1 to {MAX_COMPONENTS}"))
+    if len(entries) > MAX_COMPONENTS:
+        faults.append(Fault("spec", f"it lists {len(entries)} components", f"1 to {MAX_COMPONENTS}"))
+    seen: set[str] = set()
+    for name, field, entry in entries:
+        if name.lower() in seen:
+            faults.append(Fault(field, f"the component {name!r} stands twice (upper and lower case count as one)"))
+        seen.add(name.lower())
+        yield _component(api_version, name, field, entry, faults)
+
+
+def _entries(
+    api_version: str, spec: Mapping[str, Any], faults: list[Fault]
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    if api_version == V1ALPHA1:
+        if "components" in spec:
+            faults.append(Fault("spec.components", f"{V1ALPHA1} has a map spec.services", f"services, or {V1BETA1}"))
+        for name, entry in _mapping(spec, "services", "spec.services", faults).items():
+            if isinstance(entry, Mapping):
+                yield name, f"spec.services.{name}", entry
+            else:
+                faults.append(Fault(f"spec.services.{name}", "it is not a mapping"))
+        return
+    if "services" in spec:
+        faults.append(Fault("spec.services", f"{V1BETA1} has a list spec.components", f"components, or {V1ALPHA1}"))
+    listed = spec.get("components") or []
+    if not isinstance(listed, list):
+        faults.append(Fault("spec.components", "it is not a list"))
+        return
+    for index, entry in enumerate(listed):
+        field = f"spec.components[{index}]"
+        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
+            yield entry["name"], field, entry
+        else:
+            faults.append(Fault(f"{field}.name", "the component has no name"))
+
+
+def _component(api_version: str, name: str, field: str, entry: Mapping[str, Any], faults: list[Fault]) -> Component:
+    is_alpha = api_version == V1ALPHA1
+    type_ = _text(entry.get("componentType" if is_alpha else "type"))
+    if not is_alpha and type_ not in COMPONENT_TYPES:
+        faults.append(Fault(f"{field}.type", f"{type_!r} is not a type of component", ", ".join(COMPONENT_TYPES)))
+    subtype = _text(entry.get("subComponentType")) if is_alpha else ""
+    if subtype not in ("", "prefill", "decode"):
+        faults.append(Fault(f"{field}.subComponentType", f"{subtype!r} is not a sub-type", "prefill, decode"))
+    multinode = entry.get("multinode")
+    nodes = 1
+    if isinstance(multinode, Mapping):
+        nodes = _whole(multinode.get("nodeCount", 2), f"{field}.multinode.nodeCount", 2, faults)
+    replicas = _whole(entry.get("replicas", 1), f"{field}.replicas", 0, faults)
+    minimum = entry.get("minAvailable")
+    if minimum is not None:
+        minimum = _whole(minimum, f"{field}.minAvailable", 1, faults)
+        if replicas and minimum > replicas:
+            faults.append(
+                Fault(f"{field}.minAvailable", f"{minimum} is more than the {replicas} replicas", f"1 to {replicas}")
+            )
+    adapter = entry.get("scalingAdapter")
+    return Component(
+        name=name,
+        field=field,
+        type=type_ or "worker",
+        subtype=subtype,
+        replicas=replicas,
+        nodes=nodes,
+        gpus_each=_gpus(entry, field, is_alpha, faults),
+        min_available=minimum,
+        image=_text(main_container(entry, is_alpha).get("image")),
+        has_adapter=adapter is not None and (not is_alpha or bool((adapter or {}).get("enabled"))),
+    )
+
+
+def main_container(entry: Mapping[str, Any], is_alpha: bool) -> Mapping[str, Any]:
+    """The container that runs the engine: `mainContainer` in v1alpha1, the one named main in v1beta1; {} if none."""
+    if is_alpha:
+        return _inner(_inner(entry, "extraPodSpec"), "mainContainer")
+    containers = _inner(_inner(entry, "podTemplate"), "spec").get("containers") or ()
+    return next((c for c in containers if isinstance(c, Mapping) and c.get("name") == "main"), {})
+
+
+def _gpus(entry: Mapping[str, Any], field: str, is_alpha: bool, faults: list[Fault]) -> Decimal:
+    """GPUs of one pod: the sum over its containers, from limits, else requests."""
+    total = Decimal(0)
+    if is_alpha:
+        resources = _inner(entry, "resources")
+        for section in ("limits", "requests"):
+            amounts = _inner(resources, section)
+            found = amounts.get("gpu", _inner(amounts, "custom").get(GPU_RESOURCE))
+            if found is not None:
+                total += _devices(found, f"{field}.resources.{section}.gpu", faults)
+                break
+        return total + _container_gpus(main_container(entry, True), f"{field}.extraPodSpec.mainContainer", faults)
+    containers = _inner(_inner(entry, "podTemplate"), "spec").get("containers") or ()
+    for index, container in enumerate(containers):
+        if isinstance(container, Mapping):
+            total += _container_gpus(container, f"{field}.podTemplate.spec.containers[{index}]", faults)
+    return total
+
+
+def _container_gpus(container: Mapping[str, Any], field: str, faults: list[Fault]) -> Decimal:
+    resources = _inner(container, "resources")
+    for section in ("limits", "requests"):
+        found = _inner(resources, section).get(GPU_RESOURCE)
+        if found is not None:
+            return _devices(found, f"{field}.resources.{section}[{GPU_RESOURCE}]", faults)
+    return Decimal(0)
+
+
+def _devices(value: Any, field: str, faults: list[Fault]) -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if isinstance(value, bool) or not amount.is_finite() or amount != amount.to_integral_value() or amount < 0:
+        faults.append(Fault(field, f"{str(value)[:40]!r} is not a number of GPUs", "a whole number of 0 or more"))
+        return Decimal(0)
+    return amount
+
+
+def _whole(value: Any, field: str, least: int, faults: list[Fault]) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_REPLICAS:
+        faults.append(
+            Fault(field, f"{str(value)[:40]!r} is not allowed", f"a whole number from {least} to {MAX_REPLICAS}")
+        )
+        return least
+    return value
+
+
+def _mapping(holder: Mapping[str, Any], key: str, field: str, faults: list[Fault]) -> Mapping[str, Any]:
+    value = holder.get(key)
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    faults.append(Fault(field, "it is not a mapping"))
+    return {}
+
+
+def _inner(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = holder.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _detect_framework(spec: Mapping[str, Any]) -> str:
+    """The framework whose module a command names (`python3 -m dynamo.vllm`), as the operator detects it."""
+    text = str(spec)
+    return next((framework for framework in FRAMEWORKS if f"dynamo.{framework}" in text), "")
