@@ -65,3 +65,20 @@ class Gone(GatewayError):
 
     reason = "Expired"
     retryable = True
+
+
+class NamespaceMissing(GatewayError):
+    """404 of a write into a namespace that is not there (yet)."""
+
+    reason = "NamespaceMissing"
+    retryable = True
+
+
+class NameTaken(GatewayError):
+    """An object of this name exists and is somebody else's. `made_by` is its first field manager."""
+
+    reason = "NameTaken"
+
+    def __init__(self, message: str, *, made_by: str, target: str = "", cluster: str = "") -> None:
+        super().__init__(message, target=target, cluster=cluster, status=409)
+        self.made_by = made_by

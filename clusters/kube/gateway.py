@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from clusters.kinds import Kind
 
 Manifest = dict[str, Any]
+Served = dict[str, dict[str, list[str]]]  # group → plural → versions
 
 FIELD_MANAGER = "muster"
 
@@ -34,6 +35,18 @@ class Gateway(Protocol):
 
     def served_versions(self, kind: Kind) -> Sequence[str]:
         """Versions in which the API server serves this group and plural, its preferred one first."""
+        ...
+
+    def server_version(self) -> str:
+        """Version of the API server, as `v1.33.1`."""
+        ...
+
+    def served_resources(self) -> Served:
+        """All that is served: group → plural → versions, the preferred one first. The core group is ""."""
+        ...
+
+    def may(self, verb: str, kind: Kind, namespace: str | None = None) -> bool:
+        """Whether the credential is allowed `verb` on `kind` (SelfSubjectAccessReview)."""
         ...
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:

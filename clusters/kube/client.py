@@ -1,0 +1,257 @@
+"""The gateway over a real Kubernetes HTTP API: server-side apply, paged lists, watches as raw events."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from clusters.kinds import Kind
+from clusters.kube.errors import Gone, NotServed
+from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
+from clusters.kube.transport import MAX_TEXT, Connection, Content, Status, Timeouts, Transport, is_absent_object
+from clusters.names import check_object_name
+
+__all__ = ["Connection", "KubeGateway", "Page", "Timeouts", "WatchEvent"]
+
+PAGE = 500
+LIST_TRIES = 3
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+
+T = TypeVar("T")
+
+
+class _ListMeta(msgspec.Struct, gc=False, rename={"resource_version": "resourceVersion", "next": "continue"}):
+    resource_version: str = ""
+    next: str = ""
+
+
+class ItemList(msgspec.Struct, Generic[T]):
+    """A page of a list: its items in a type of the caller's choice."""
+
+    metadata: _ListMeta
+    items: list[T] | None = None
+
+
+class _RawEvent(msgspec.Struct, gc=False):
+    type: str
+    object: msgspec.Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page. `resource_version` is that of the whole list."""
+
+    items: list[T]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """`ADDED`, `MODIFIED`, `DELETED` or `BOOKMARK`, with the object still encoded. Errors are raised instead."""
+
+    type: str
+    raw: msgspec.Raw
+
+
+_any_list = msgspec.json.Decoder(ItemList[dict[str, Any]])
+_raw_event = msgspec.json.Decoder(_RawEvent)
+
+
+class KubeGateway:
+    """See `clusters.kube.gateway.Gateway`. Safe to share between threads."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._transport = Transport(connection)
+
+    def close(self) -> None:
+        """Drop idle connections."""
+        self._transport.close()
+
+    def get(self, kind: Kind, name: str, namespace: str | None = None) -> Manifest | None:
+        """See `Gateway.get`."""
+        try:
+            return _object(self._transport.request("GET", _path(kind, namespace, name)))
+        except NotServed as error:
+            if is_absent_object(error):
+                return None
+            raise
+
+    def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str = "") -> Sequence[Manifest]:
+        """See `Gateway.list`. A list that expires between two pages is begun anew."""
+        path = _collection(kind, namespace)
+        query = {"labelSelector": label_selector} if label_selector else {}
+        for attempt in range(1, LIST_TRIES + 1):
+            try:
+                pages = list(self.iter_pages(path, _any_list, query=query))
+                break
+            except Gone:
+                if attempt == LIST_TRIES:
+                    raise
+        identity = {"apiVersion": kind.api_version, "kind": kind.kind}
+        return [identity | item for page in pages for item in page.items]
+
+    def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
+        """See `Gateway.apply`."""
+        metadata = manifest["metadata"]
+        query = {"fieldManager": FIELD_MANAGER, "force": "true" if force else "false"}
+        if dry_run:
+            query["dryRun"] = "All"
+        return _object(
+            self._transport.request(
+                "PATCH",
+                _path(kind, metadata.get("namespace"), metadata["name"]),
+                query,
+                content=Content(manifest, type="application/apply-patch+yaml"),
+            )
+        )
+
+    def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
+        """See `Gateway.delete`."""
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        try:
+            self._transport.request("DELETE", _path(kind, namespace, name), content=Content(options))
+        except NotServed as error:
+            if is_absent_object(error):
+                return False
+            raise
+        return True
+
+    def served_versions(self, kind: Kind) -> Sequence[str]:
+        """See `Gateway.served_versions`."""
+        return tuple(self.served_resources().get(kind.group, {}).get(kind.plural, ()))
+
+    def server_version(self) -> str:
+        """See `Gateway.server_version`."""
+        return str(msgspec.json.decode(self._transport.request("GET", "/version"))["gitVersion"])
+
+    def served_resources(self) -> Served:
+        """See `Gateway.served_resources`. Two calls where discovery is aggregated (Kubernetes ≥ 1.26)."""
+        found: Served = {}
+        for root in ("/api", "/apis"):
+            answer = msgspec.json.decode(self._transport.request("GET", root, content=Content(accept=AGGREGATED)))
+            if answer.get("kind") == "APIGroupDiscoveryList":
+                _read_aggregated(answer, found)
+            else:
+                self._read_unaggregated(root, answer, found)
+        return found
+
+    def may(self, verb: str, kind: Kind, namespace: str | None = None) -> bool:
+        """See `Gateway.may`."""
+        attributes = {"verb": verb, "group": kind.group, "resource": kind.plural, "namespace": namespace or ""}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        answer = msgspec.json.decode(self._transport.request("POST", path, content=Content(review)))
+        return bool(answer.get("status", {}).get("allowed", False))
+
+    def read_text(self, path: str, *, timeout: float = 5.0) -> str:
+        """See `Gateway.read_text`. At most 8 MiB; what is longer is cut."""
+        _check_raw_path(path)
+        content = self._transport.request("GET", path, content=Content(accept="*/*"), read_timeout=timeout)
+        return content[:MAX_TEXT].decode(errors="replace")
+
+    def iter_pages(
+        self,
+        path: str,
+        decoder: "msgspec.json.Decoder[ItemList[T]]",
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Iterator[Page[T]]:
+        """The pages of a list, 500 items each. `Gone` where the list expired between two pages."""
+        parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
+        while True:
+            answer = self._decoded(path, self._transport.request("GET", path, parameters), decoder.decode)
+            yield Page(answer.items or [], answer.metadata.resource_version)
+            if not answer.metadata.next:
+                return
+            parameters["continue"] = answer.metadata.next
+
+    def watch(
+        self, path: str, resource_version: str, *, query: Mapping[str, str] | None = None
+    ) -> Iterator[WatchEvent]:
+        """Events after `resource_version` until the server ends the stream.
+
+        Raises `Gone` for 410, as an HTTP status and as an ERROR event alike; `Unavailable` when nothing came for
+        longer than the watch was asked to last (a frozen stream).
+        """
+        times = self._transport.connection.timeouts
+        parameters = {
+            **(query or {}),
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": times.watch,
+        }
+        with self._transport.stream(path, parameters, read_timeout=times.watch_read) as chunks:
+            for line in _lines(chunks):
+                event = self._decoded(path, line, _raw_event.decode)
+                if event.type == "ERROR":
+                    status = self._decoded(path, bytes(event.object), msgspec.json.Decoder(Status).decode)
+                    raise self._transport.error(status.code or 500, bytes(event.object), path)
+                yield WatchEvent(event.type, event.object)
+
+    def _decoded(self, path: str, content: bytes, decode: Callable[[bytes], T]) -> T:
+        try:
+            return decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._transport.error(
+                502, f"The API server's answer is not readable: {error}".encode(), path
+            ) from error
+
+    def _read_unaggregated(self, root: str, answer: Mapping[str, Any], found: Served) -> None:
+        groups = [("", f"{root}/{version}", version) for version in answer.get("versions", ()) if root == "/api"]
+        for group in answer.get("groups", ()):
+            preferred = group["preferredVersion"]["version"]
+            versions = sorted((v["version"] for v in group["versions"]), key=lambda version: version != preferred)
+            groups += [(group["name"], f"{root}/{group['name']}/{version}", version) for version in versions]
+        for name, path, version in groups:
+            for resource in msgspec.json.decode(self._transport.request("GET", path)).get("resources", ()):
+                if "/" not in resource["name"]:
+                    found.setdefault(name, {}).setdefault(resource["name"], []).append(version)
+
+
+def _object(content: bytes) -> Manifest:
+    decoded: Manifest = msgspec.json.decode(content)
+    return decoded
+
+
+def _path(kind: Kind, namespace: str | None, name: str) -> str:
+    check_object_name(name)
+    if kind.namespaced:
+        check_object_name(namespace or "", field="namespace")
+    return kind.path(namespace, name)
+
+
+def _collection(kind: Kind, namespace: str | None) -> str:
+    if namespace is not None and kind.namespaced:
+        check_object_name(namespace, field="namespace")
+    return kind.path(namespace)
+
+
+def _check_raw_path(path: str) -> None:
+    """Raw paths are built by us from checked names; this is the second fence."""
+    if not path.startswith("/") or "//" in path or any(part in (".", "..") for part in path.split("/")):
+        raise NotServed(f"{path!r} is not a path of an API server", target=path)
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line for line in lines if line)
+    if rest.strip():
+        yield rest
+
+
+def _read_aggregated(answer: Mapping[str, Any], found: Served) -> None:
+    for group in answer.get("items", ()):
+        resources = found.setdefault(group.get("metadata", {}).get("name", ""), {})
+        for version in group.get("versions", ()):
+            for resource in version.get("resources", ()):
+                resources.setdefault(resource["resource"], []).append(version["version"])

@@ -1,0 +1,244 @@
+"""HTTP to one Kubernetes API server: TLS, credential, timeouts, no redirects, no proxies, and errors in our own words.
+
+Plain urllib3, as the official client uses underneath. The official client would want the decrypted key and CA as
+files on disk, and follows redirects; its models are never used (they cost 70 times the CPU, see docs/benchmarks.md).
+"""
+
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout
+
+from clusters.addresses import is_refused
+from clusters.kube import errors
+from clusters.kube.errors import GatewayError, Unavailable
+
+MAX_TEXT = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. A watch is asked to end after `watch`; `watch_read` is when silence means that it is frozen."""
+
+    connect: float = 5.0
+    read: float = 30.0
+    watch: int = 55
+    watch_read: float = 70.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What is needed to talk to one cluster, in the clear; PEM texts."""
+
+    name: str
+    server: str
+    certificate_authority: str = ""
+    token: str = field(default="", repr=False)
+    certificate: str = ""
+    key: str = field(default="", repr=False)
+    timeouts: Timeouts = Timeouts()
+
+
+Query = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is sent (a JSON body and its media type) and which media type is asked for."""
+
+    body: Any = None
+    type: str = "application/json"
+    accept: str = "application/json"
+
+
+class _Cause(msgspec.Struct, gc=False):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    causes: list[_Cause] = []
+
+
+class Status(msgspec.Struct, gc=False):
+    """`metav1.Status`, as far as it is used."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+class _CheckedConnection(HTTPConnection):
+    def _new_conn(self) -> Any:
+        return _checked(super()._new_conn(), self.host)
+
+
+class _CheckedTLSConnection(HTTPSConnection):
+    def _new_conn(self) -> Any:
+        return _checked(super()._new_conn(), self.host)
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _CheckedConnection
+
+
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _CheckedTLSConnection
+
+
+class Transport:
+    """Sends requests to one API server; every failure is a `GatewayError`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        tls: dict[str, Any] = {}
+        if connection.server.startswith("https"):
+            tls["ssl_context"] = _tls(connection)
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=24, retries=False, **tls)
+        self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
+        self._headers = {"User-Agent": "muster"}
+        if connection.token:
+            self._headers["Authorization"] = f"Bearer {connection.token}"
+
+    def close(self) -> None:
+        """Drop idle connections; those in use end by themselves."""
+        self._pool.clear()
+
+    def request(
+        self, method: str, path: str, query: Query = None, *, content: Content | None = None, read_timeout: float = 0
+    ) -> bytes:
+        """The body of a 2xx answer."""
+        response = self._send(method, path, query, content=content, read_timeout=read_timeout)
+        with self.translated(path):
+            answer = response.data
+        if response.status >= 300:
+            raise self.error(response.status, answer, path)
+        return answer
+
+    @contextmanager
+    def stream(self, path: str, query: Mapping[str, Any], *, read_timeout: float) -> Iterator[Iterator[bytes]]:
+        """The chunks of an answer as they arrive; the connection is closed at the end."""
+        response = self._send("GET", path, query, read_timeout=read_timeout)
+        try:
+            with self.translated(path):
+                if response.status >= 300:
+                    raise self.error(response.status, response.read(65536), path)
+                yield response.stream(65536)
+        finally:
+            response.close()
+
+    def error(self, status: int, content: bytes, path: str) -> GatewayError:
+        """The error that an answer means."""
+        try:
+            answer = msgspec.json.decode(content, type=Status)
+            is_status = bool(answer.reason or answer.message)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            answer, is_status = Status(message=content[:200].decode(errors="replace").strip()), False
+        kind = error_class(status, answer, is_status=is_status)
+        message = answer.message or f"HTTP {status}"
+        if 300 <= status < 400:
+            message = f"The API server answered with a redirect (HTTP {status}), which is not followed."
+        return kind(message[:2000], cluster=self.connection.name, target=path, status=status)
+
+    @contextmanager
+    def translated(self, path: str) -> Iterator[None]:
+        """Turns what urllib3 and the operating system raise into `Unavailable`."""
+        try:
+            yield
+        except (HTTPError, OSError) as error:
+            raise Unavailable(_reason(error), cluster=self.connection.name, target=path) from error
+
+    def _send(
+        self, method: str, path: str, query: Query, *, content: Content | None = None, read_timeout: float = 0
+    ) -> urllib3.BaseHTTPResponse:
+        times = self.connection.timeouts
+        content = content or Content()
+        url = self.connection.server + quote(path, safe="/:%") + (f"?{urlencode(query)}" if query else "")
+        with self.translated(path):
+            return self._pool.request(
+                method,
+                url,
+                body=None if content.body is None else msgspec.json.encode(content.body),
+                headers={**self._headers, "Accept": content.accept, "Content-Type": content.type},
+                timeout=Timeout(connect=times.connect, read=read_timeout or times.read),
+                redirect=False,
+                retries=False,
+                preload_content=False,
+            )
+
+
+_BY_STATUS: dict[int, type[GatewayError]] = {
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotServed,
+    409: errors.AlreadyChanged,
+    410: errors.Gone,
+    429: errors.Unavailable,
+}
+
+
+def error_class(status: int, answer: Status, *, is_status: bool) -> type[GatewayError]:
+    """The class that fits an HTTP status and the Status object in its body."""
+    causes = {cause.reason for cause in answer.details.causes} if answer.details else set()
+    if status == 404 and is_status and answer.details and answer.details.kind == "namespaces":
+        return errors.NamespaceMissing
+    if status == 403 and "NamespaceTerminating" in causes:
+        return errors.NamespaceMissing
+    if status == 409 and "FieldManagerConflict" in causes:
+        return errors.FieldConflict
+    if status >= 500:
+        return errors.Unavailable
+    return _BY_STATUS.get(status, errors.Rejected)
+
+
+def is_absent_object(error: GatewayError) -> bool:
+    """Whether a 404 says that the object is absent (a Status), not that its kind is not served (plain text)."""
+    return isinstance(error, errors.NotServed | errors.NamespaceMissing) and "page not found" not in error.message
+
+
+def _reason(error: Exception) -> str:
+    text = str(getattr(error, "reason", None) or error)
+    if isinstance(error, urllib3.exceptions.ReadTimeoutError | TimeoutError):
+        return "The API server did not answer in time."
+    return f"The API server cannot be reached: {text[:300]}"
+
+
+def _checked(sock: Any, host: str) -> Any:
+    """The socket, unless it ended at an address that is not for API servers. Nothing was sent yet."""
+    peer = sock.getpeername()[0]
+    if is_refused(peer, host):
+        sock.close()
+        raise OSError("this address is not allowed for an API server")
+    return sock
+
+
+def _tls(connection: Connection) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=connection.certificate_authority or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if connection.certificate:
+        _load_client_certificate(context, f"{connection.certificate}\n{connection.key}\n".encode())
+    return context
+
+
+def _load_client_certificate(context: ssl.SSLContext, pem: bytes) -> None:
+    """OpenSSL reads a key from a path only: give it one that lies in memory, never on disk."""
+    descriptor = os.memfd_create("client-certificate")
+    try:
+        os.write(descriptor, pem)
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
