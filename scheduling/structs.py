@@ -297,5 +297,7 @@ class CycleResult(msgspec.Struct, frozen=True):
     events: tuple[Event, ...] = ()
     fair_share: Mapping[str, Resources] = {}
     stale_since: Mapping[str, float] = {}
+    started: tuple[str, ...] = ()
+    """Pod groups whose first pods were bound now (``last-start-timestamp``)."""
     gpu_groups: Mapping[str, tuple[str, ...]] = {}
     """Shared GPU groups of the bound fraction pods."""

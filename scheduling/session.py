@@ -1,0 +1,153 @@
+"""The state of one cycle: nodes, queues and jobs built from a snapshot, and a journal to undo attempts."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from scheduling.gangs import job_of
+from scheduling.nodes import NodeTable
+from scheduling.queues import QueueTree
+from scheduling.resources import from_triple, triple, vector
+from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task
+from scheduling.structs import Pod, Resources, SchedulerConfig, Snapshot
+
+Entry = Callable[[], None]
+
+IDLE_SHARE = {Status.RUNNING: -1, Status.ALLOCATED: -1, Status.RELEASING: -1, Status.PIPELINED: 0}
+RELEASING_SHARE = {Status.RUNNING: 0, Status.ALLOCATED: 0, Status.RELEASING: 1, Status.PIPELINED: -1}
+
+
+class Session:
+    """What a cycle reads and changes. Every change goes through ``allocate``, ``pipeline`` and ``evict``."""
+
+    def __init__(self, snapshot: Snapshot, config: SchedulerConfig) -> None:
+        self.snapshot = snapshot
+        self.config = config
+        self.now = snapshot.now
+        self.nodes = NodeTable(snapshot.nodes)
+        self.queues = QueueTree(snapshot.queues)
+        self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups}
+        self.journal: list[tuple[str, Task, Entry]] = []
+        self.total: Resources = Resources()
+        foreign = self._add_pods()
+        self._sum_up(foreign)
+        self.fair_share = self.queues.divide(self.total, config.k_value)
+
+    def _add_pods(self) -> list[Pod]:
+        """Put the pods into jobs and on nodes; returns those of other schedulers."""
+        foreign: list[Pod] = []
+        ordered: dict[str, list[Task]] = defaultdict(list)
+        for pod in self.snapshot.pods:
+            status = _status(pod)
+            row = self.nodes.row.get(pod.node, -1) if pod.node else -1
+            if pod.podgroup not in self.jobs:
+                if status in IDLE_SHARE and row >= 0:
+                    self.nodes.idle[row] -= vector(pod.requests, 1.0)
+                    foreign.append(pod)
+                continue
+            task = Task(pod, status, row)
+            if row >= 0 and status in IDLE_SHARE:
+                self._account(row, status, task, 1)
+            ordered[pod.podgroup].append(task)
+        for key, tasks in ordered.items():
+            for task in sorted(tasks, key=lambda each: each.order):
+                self.jobs[key].add(task)
+        return foreign
+
+    def _sum_up(self, foreign: list[Pod]) -> None:
+        """Totals of the usable nodes less foreign pods, and what each queue holds and asks."""
+        sums = self.nodes.allocatable[self.nodes.usable].sum(axis=0)
+        for pod in foreign:
+            if self.nodes.usable[self.nodes.row[pod.node]]:
+                sums[:3] -= triple(pod.requests)
+        self.total = from_triple([float(amount) for amount in sums[:3]])
+        for job in self.jobs.values():
+            asked = [0.0, 0.0, 0.0]
+            for task in job.tasks():
+                if task.status in COUNTED or task.status is Status.PENDING:
+                    for index, amount in enumerate(task.quota):
+                        asked[index] += amount
+            self.queues.ask(job.queue, (asked[0], asked[1], asked[2]))
+            held = (job.allocated[0], job.allocated[1], job.allocated[2])
+            self.queues.book(job.queue, held, 1, preemptible=job.group.preemptible)
+
+    def mark(self) -> int:
+        """A point to roll back to."""
+        return len(self.journal)
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark, latest first."""
+        while len(self.journal) > mark:
+            self.journal.pop()[2]()
+
+    def allocate(self, task: Task, row: int) -> None:
+        """Give a pending pod idle resources of a node: it will be bound."""
+        self._move("allocate", task, Status.ALLOCATED, row)
+
+    def pipeline(self, task: Task, row: int) -> None:
+        """Promise a pod a place, on resources that are being released; on its own node it just stays."""
+        if task.status is Status.RELEASING and task.virtual and task.node == row:
+            self._move("unevict", task, Status.RUNNING, row)
+        else:
+            self._move("pipeline", task, Status.PIPELINED, row)
+
+    def evict(self, task: Task) -> None:
+        """Take a pod's place away; its resources are releasing from now on."""
+        self._move("evict", task, Status.RELEASING, task.node)
+
+    def _move(self, kind: str, task: Task, status: Status, row: int) -> None:
+        before = (task.status, task.node, task.origin, task.virtual)
+        moved = task.status is Status.RELEASING and status is Status.PIPELINED
+        if moved:
+            task.origin = task.node
+        elif task.node >= 0:
+            self._account(task.node, task.status, task, -1)
+        self._account(row, status, task, 1)
+        task.node = row
+        task.virtual = status is not Status.RUNNING
+        self._set_status(task, status)
+
+        def undo() -> None:
+            self._account(row, status, task, -1)
+            if not moved and before[1] >= 0:
+                self._account(before[1], before[0], task, 1)
+            self._set_status(task, before[0])
+            _, task.node, task.origin, task.virtual = before
+
+        self.journal.append((kind, task, undo))
+
+    def _set_status(self, task: Task, status: Status) -> None:
+        job = task.job
+        booked, books = task.status in HOLDING, status in HOLDING
+        job.count(task, task.status, -1)
+        task.status = status
+        job.count(task, status, 1)
+        if booked != books:
+            step = 1 if books else -1
+            self.queues.book(job.queue, task.quota, step, preemptible=job.group.preemptible)
+
+    def _account(self, row: int, status: Status, task: Task, step: int) -> None:
+        if row < 0:
+            return
+        idle, releasing = IDLE_SHARE[status] * step, RELEASING_SHARE[status] * step
+        if idle:
+            self.nodes.idle[row] += idle * task.request
+        if releasing:
+            self.nodes.releasing[row] += releasing * task.request
+
+
+HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
+
+
+def _status(pod: Pod) -> Status:
+    if pod.phase in ("Succeeded", "Failed"):
+        return Status[pod.phase.upper()]
+    if pod.releasing:
+        return Status.RELEASING
+    if pod.node:
+        return Status.RUNNING
+    return Status.GATED if pod.gated else Status.PENDING
+
+
+def podset_name(task: Task) -> str:
+    """The subgroup a pod belongs to."""
+    return task.pod.subgroup or DEFAULT_PODSET
