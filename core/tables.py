@@ -17,6 +17,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import F, OrderBy, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext
 
 from core.csv import CsvColumn, csv_response
@@ -59,7 +60,7 @@ class TableSpec:
     `name` ends up in the CSV's file name. `row_template` draws a row's cells. `search` holds ORM paths.
     `default_sort` is a column's key, `-` before it reverses; it must put what needs a person first.
     With a `bulk_template` (the buttons of the bulk bar) rows can be selected. `empty_template` says what one
-    of the things is and how to make the first.
+    of the things is and how to make the first. When one of the live `topics` changes, the list refreshes.
     """
 
     name: str
@@ -71,8 +72,8 @@ class TableSpec:
     filters: tuple[Filter, ...] = ()
     page_size: int = 50
     bulk_template: str = ""
+    topics: tuple[str, ...] = ()
     empty_template: str = ""
-
 
     @property
     def operators(self) -> dict[str, Text]:
@@ -172,8 +173,10 @@ def table_response(
         return csv_response(request, table.spec.name, columns, table.matching, table.present)
     # A boosted link or form, a live refresh: only the list is exchanged.
     alone = request.headers.get("HX-Target") == "list" and "HX-Request" in request.headers
-    response = render(request, "components/list.html" if alone else template, {**(context or {}), "table": table, "alone": alone})
-    response.headers["Vary"] = ", ".join(filter(None, [response.headers.get("Vary"), "HX-Request, HX-Target"]))
+    response = render(
+        request, "components/list.html" if alone else template, {**(context or {}), "table": table, "alone": alone}
+    )
+    patch_vary_headers(response, ["HX-Request", "HX-Target"])
     return response
 
 

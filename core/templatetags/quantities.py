@@ -25,7 +25,7 @@ _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @register.filter
-def number(value: Number, places: int = 3) -> str:
+def number(value: Decimal | int | float | None, places: int = 3) -> str:
     """A number in the viewer's locale, rounded to at most `places` decimals, trailing zeros dropped."""
     if value is None:
         return "–"
@@ -51,8 +51,8 @@ def signed(value: Number) -> str:
         return format_html('<span class="none">{}</span>', "–")
     if value == 0:
         return format_html('<span class="zero">{}</span>', "0")
-    sign = "+" if value > 0 else "\u2212"
-    return sign + number(abs(value))
+    size = value if value > 0 else -value
+    return ("+" if value > 0 else "\u2212") + number(size)
 
 
 @register.filter(name="bytes")

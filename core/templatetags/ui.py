@@ -8,7 +8,7 @@ from django import template
 from django.http import HttpRequest
 from django.template import Context
 from django.utils.functional import Promise
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import now
 from django.utils.translation import gettext, ngettext, pgettext
@@ -62,9 +62,7 @@ STATUS_ICONS: Mapping[str, str] = {
 def phase(value: str, chipped: str = "") -> SafeString:
     """A phase as icon and word; `{% phase row.phase "chipped" %}` puts it on a soft ground, for headers."""
     name, css, word = PHASES.get(value, ("circle-dashed", "unknown", value or PHASES["Unknown"][2]))
-    return format_html(
-        '<span class="{}">{}{}</span>', f"phase {css} {chipped}".strip(), icon(name), conditional_escape(word)
-    )
+    return format_html('<span class="{}">{}{}</span>', f"phase {css} {chipped}".strip(), icon(name), word)
 
 
 @register.filter

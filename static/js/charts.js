@@ -1,0 +1,86 @@
+// Charts: figures are plotly JSON built on the server, in a data block (data-json) or behind an address (data-url).
+// The library is loaded when the first chart comes into view. Colours come from the tokens: a trace or layout may
+// name one as "var(--cat-1)".
+import { language, say, whenPresent } from "./page.js";
+
+const CONFIG = { displayModeBar: false, responsive: true, locale: language.startsWith("zh") ? "zh-CN" : "en" };
+let library = null;
+
+function load() {
+  library ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = document.body.dataset.plotly;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => reject(new Error("plotly"));
+    document.head.append(script);
+  });
+  return library;
+}
+
+const probe = document.createElement("i");
+
+/** Replaces token names by the colours of the theme in force, anywhere in the figure. */
+function coloured(value) {
+  if (Array.isArray(value)) return value.map(coloured);
+  if (value && typeof value === "object") {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, coloured(item)]));
+  }
+  if (typeof value !== "string" || !value.startsWith("var(--")) return value;
+  probe.style.color = value;
+  return getComputedStyle(probe).color;
+}
+
+function themed(layout) {
+  const axis = {
+    gridcolor: "var(--line)", linecolor: "var(--line-strong)", zerolinecolor: "var(--line-strong)",
+    tickfont: { color: "var(--text-muted)", size: 11 }, fixedrange: true, automargin: true,
+  };
+  const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: "var(--text-muted)" };
+  return {
+    ...layout,
+    font,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    hoverlabel: { bgcolor: "var(--overlay)", bordercolor: "var(--line-strong)", font: { color: "var(--text)" } },
+    xaxis: { ...axis, showgrid: false, ...layout.xaxis },
+    yaxis: { ...axis, rangemode: "tozero", ...layout.yaxis },
+  };
+}
+
+async function figureOf(plot) {
+  if (plot.dataset.json) return JSON.parse(document.getElementById(plot.dataset.json).textContent);
+  const answer = await fetch(plot.dataset.url, { headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+  return answer.json();
+}
+
+async function draw(plot) {
+  try {
+    const [plotly, figure] = await Promise.all([load(), figureOf(plot)]);
+    document.body.append(probe);
+    const { data, layout } = coloured({ data: figure.data, layout: themed(figure.layout ?? {}) });
+    probe.remove();
+    if (!plot.dataset.drawn) plot.replaceChildren();
+    await plotly.react(plot, data, layout, CONFIG);
+    plot.dataset.drawn = "yes";
+  } catch {
+    const words = document.createElement("p");
+    words.className = "muted";
+    words.textContent = say("chartFailed");
+    plot.replaceChildren(words);
+    delete plot.dataset.drawn;
+  }
+}
+
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    draw(target);
+  }
+}, { rootMargin: "200px" });
+
+whenPresent("[data-chart]", (plot) => seen.observe(plot));
+const redraw = () => document.querySelectorAll("[data-chart][data-drawn]").forEach(draw);
+document.addEventListener("muster:theme", redraw);
+document.addEventListener("muster:refreshed", redraw);

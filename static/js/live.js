@@ -1,0 +1,134 @@
+// Live pages. Elements with an id and data-live="topic …" are fetched again when one of their topics changes and
+// merged in place. One EventSource a page (data-live-url on body). Its messages: a JSON list of topics; event
+// "state": {"stale": "what is wrong", "since": ISO time} or {} when all is well. Without it the page polls.
+import { isHeld, merge, mergeInPlace } from "./merge.js";
+import { root, say } from "./page.js";
+import { clock } from "./times.js";
+
+const POLL_SECONDS = 15;
+const SETTLE = 400;
+const url = document.body.dataset.liveUrl;
+const light = document.getElementById("live");
+let waiting = new Set();
+let timer = 0;
+let poll = 0;
+let lostAt = null;
+
+function fragments() {
+  return [...document.querySelectorAll("[data-live][id]")];
+}
+
+function concerns(element, topics) {
+  const own = element.dataset.live.split(/\s+/);
+  return topics.some((t) => own.some((o) => t === o || t.startsWith(`${o}.`) || t.startsWith(`${o}@`)));
+}
+
+function show(text, stale) {
+  if (!light) return;
+  light.classList.toggle("stale", stale);
+  if (light.textContent !== text) light.textContent = text;
+  root.classList.toggle("is-stale", stale);
+}
+
+function showState() {
+  if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
+  else if (poll) show(say("polling", { n: POLL_SECONDS }), false);
+  else show(say("live"), false);
+}
+
+async function refresh(elements) {
+  const targets = elements.filter((element) => element.isConnected);
+  if (!targets.length) return;
+  try {
+    const answer = await fetch(location.href, { headers: { "X-Live-Refresh": "1" } });
+    if (!answer.ok || new URL(answer.url).pathname !== location.pathname) throw new Error(`HTTP ${answer.status}`);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const old of targets) {
+      const fresh = page.getElementById(old.id);
+      if (fresh) apply(old, fresh);
+    }
+    const [was, is] = [document.getElementById("list-count"), page.getElementById("list-count")];
+    if (was && is) was.textContent = is.textContent;
+    lostAt = null;
+    document.dispatchEvent(new CustomEvent("muster:refreshed"));
+  } catch {
+    lostAt ??= new Date();
+  }
+  showState();
+}
+
+function apply(old, fresh) {
+  if (!isHeld(old)) {
+    merge(old, fresh);
+    return;
+  }
+  const count = mergeInPlace(old, fresh);
+  const button = document.querySelector("[data-new-rows]");
+  if (button) {
+    button.hidden = count === 0;
+    button.querySelector("span").textContent = say("new", { n: count });
+  }
+}
+
+function schedule(topics) {
+  for (const element of fragments()) if (concerns(element, topics)) waiting.add(element);
+  if (timer || !waiting.size) return;
+  timer = setTimeout(async () => {
+    const elements = [...waiting];
+    waiting = new Set();
+    await refresh(elements);
+    timer = 0;
+    if (waiting.size) schedule([]);
+  }, SETTLE);
+}
+
+function startPolling() {
+  if (poll) return;
+  poll = setInterval(() => { if (!document.hidden) refresh(fragments()); }, POLL_SECONDS * 1000);
+  showState();
+}
+
+function stopPolling() {
+  clearInterval(poll);
+  poll = 0;
+}
+
+function listen() {
+  const topics = new Set(fragments().flatMap((element) => element.dataset.live.split(/\s+/)));
+  const address = new URL(url, location.href);
+  for (const topic of topics) address.searchParams.append("topic", topic);
+  const stream = new EventSource(address);
+  stream.addEventListener("open", () => {
+    const missed = Boolean(poll);
+    stopPolling();
+    lostAt = null;
+    showState();
+    if (missed) refresh(fragments());
+  });
+  stream.addEventListener("message", (event) => schedule(JSON.parse(event.data)));
+  stream.addEventListener("poll", startPolling);
+  stream.addEventListener("state", (event) => {
+    const state = JSON.parse(event.data);
+    if (state.stale) show(`${say("stale", { time: clock(new Date(state.since)) })}: ${state.stale}`, true);
+    else showState();
+  });
+  stream.addEventListener("error", () => {
+    startPolling();
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, POLL_SECONDS * 1000);
+  });
+  window.addEventListener("pagehide", () => stream.close());
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-new-rows]")) {
+    document.activeElement?.blur();
+    location.reload();
+  }
+});
+document.addEventListener("pointerout", (event) => {
+  const list = event.target.closest?.("[data-live]");
+  if (list?.querySelector("[data-new-rows]:not([hidden])") && !list.contains(event.relatedTarget)) refresh([list]);
+});
+
+if (url && fragments().length) listen();
+else if (url) show(say("live"), false);

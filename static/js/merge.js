@@ -1,0 +1,56 @@
+// How new HTML is merged into the page: what a person holds (focus, open menus, ticks, drawn charts) stays.
+const HELD = "details[data-popup], dialog";
+
+function keepsNode(node) {
+  return node instanceof Element && node.matches(".pick input, [data-chart][data-drawn], [data-editor]");
+}
+
+function keepsAttribute(name, node) {
+  if (name === "open" && node.matches(HELD)) return true;
+  if (name === "tabindex") return true;
+  return name === "aria-current" && node.matches(".cell");
+}
+
+const callbacks = {
+  beforeNodeMorphed: (old) => !keepsNode(old),
+  beforeAttributeUpdated: (name, node) => !keepsAttribute(name, node),
+};
+
+if (window.Idiomorph) {
+  window.Idiomorph.defaults.ignoreActiveValue = true;
+  Object.assign(window.Idiomorph.defaults.callbacks, callbacks);
+}
+
+/** Merges `fresh` into `old`, both the same element of two versions of the page. */
+export function merge(old, fresh) {
+  window.Idiomorph.morph(old, fresh, { morphStyle: "outerHTML" });
+}
+
+function rowsOf(element) {
+  return [...element.querySelectorAll("table[data-rows] tbody tr[id]")];
+}
+
+/** Whether somebody points at the rows of `list` or has one in focus, so that they must not move. */
+export function isHeld(list) {
+  const body = list.querySelector("table[data-rows] tbody");
+  return Boolean(body && (body.matches(":hover") || body.contains(document.activeElement)));
+}
+
+/**
+ * Merges a list whose rows must not move: figures change in place, rows that left turn faint, new ones wait.
+ * Returns how many wait.
+ */
+export function mergeInPlace(old, fresh) {
+  const rows = new Map(rowsOf(fresh).map((row) => [row.id, row]));
+  for (const row of rowsOf(old)) {
+    const next = rows.get(row.id);
+    rows.delete(row.id);
+    row.classList.toggle("gone", !next);
+    if (next) merge(row, next);
+  }
+  for (const part of [".views", ".list-foot"]) {
+    const [was, is] = [old.querySelector(part), fresh.querySelector(part)];
+    if (was && is) merge(was, is);
+  }
+  return rows.size;
+}
