@@ -1,13 +1,15 @@
-"""What the running installation knows about its own processes."""
+"""What the running installation knows about its own processes and periodic jobs."""
+
+import uuid
 
 from django.db import models
 from django.utils import timezone
 
 
 class Heartbeat(models.Model):
-    """One process that lives: a worker, beat or watcher. Its age says whether it still does."""
+    """One process that lives: a worker or a beat. Its age says whether it still does."""
 
-    process = models.CharField(max_length=128, primary_key=True)  # worker/<host>, beat/<host>, watcher/<id>
+    process = models.CharField(max_length=128, primary_key=True)  # worker/<host>, beat/<host>
     kind = models.CharField(max_length=16)
     at = models.DateTimeField(default=timezone.now)
 
@@ -15,11 +17,16 @@ class Heartbeat(models.Model):
         return self.process
 
 
-class Slot(models.Model):
-    """The last slot of a periodic job that somebody ran: with two beats, each slot still runs once."""
+class Job(models.Model):
+    """A piece of work that at most one process does at a time, and at most once per interval.
 
-    job = models.CharField(max_length=64, primary_key=True)
-    number = models.PositiveBigIntegerField()
+    `token` and `until` are the lease of whoever is at it; `started_at` is when it was last begun.
+    """
+
+    name = models.CharField(max_length=128, primary_key=True)  # reconcile.tick, reconcile.cluster/<id>
+    started_at = models.DateTimeField()
+    token = models.UUIDField(null=True, default=uuid.uuid4)
+    until = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"{self.job} {self.number}"
+        return self.name

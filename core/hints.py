@@ -23,8 +23,9 @@ def hint_reconcile(row: DesiredState) -> None:
 
 def hint_reconcile_of(label: str, pk: Any) -> None:
     """`hint_reconcile` for a row that is known by `app_label.ModelName` and id only."""
-    transaction.on_commit(lambda: _publish(label, str(pk)))
+    # The topics first: should the broker hang, this costs one short timeout and the hint is not even tried.
     live.publish(*live.row_topics(label, pk))
+    transaction.on_commit(lambda: _publish(label, str(pk)))
 
 
 def _publish(label: str, pk: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from django.utils import timezone
 
-from core import leases
+from core import leases, live
 from core.conditions import Condition, merge
 from core.errors import MusterError
 from core.models import DesiredState
@@ -73,15 +73,18 @@ def reconcile_claimed(reconciler: Reconciler, pk: Any, taken: leases.Claim) -> b
         return _finish_failed(reconciler, row, taken, error)
     if outcome.gone:
         log.info("reconcile gone", row=reconciler.label, pk=str(pk))
+        live.publish_row(row)
         return leases.finish_gone(reconciler.model, pk, taken)
-    return leases.finish(
-        reconciler.model,
-        pk,
-        taken,
-        seen=row.generation,
-        status=_status(row, outcome),
-        check_again_at=timezone.now() + outcome.check_again_after,
-    )
+    return _finish(row, taken, _status(row, outcome), outcome.check_again_after)
+
+
+def _finish(row: DesiredState, taken: leases.Claim, status: dict[str, Any], check_again_after: timedelta) -> bool:
+    """Write the status, give the lease back, and tell open pages where the status differs from what it was."""
+    again = timezone.now() + check_again_after
+    written = leases.finish(type(row), row.pk, taken, seen=row.generation, status=status, check_again_at=again)
+    if written and any(getattr(row, column) != value for column, value in status.items()):
+        live.publish_row(row)
+    return written
 
 
 def _status(row: DesiredState, outcome: Outcome) -> dict[str, Any]:
@@ -110,15 +113,7 @@ def _finish_failed(reconciler: Reconciler, row: DesiredState, taken: leases.Clai
     )
     previous = [c for c in row.conditions if c["type"] == "Synced"]
     conditions = kept + merge(previous, [synced], generation=row.generation, now=_rfc3339(timezone.now()))
-    status = {"conditions": conditions, "failures": failures}
-    return leases.finish(
-        reconciler.model,
-        row.pk,
-        taken,
-        seen=row.generation,
-        status=status,
-        check_again_at=timezone.now() + again,
-    )
+    return _finish(row, taken, {"conditions": conditions, "failures": failures}, again)
 
 
 def _rfc3339(moment: Any) -> str:

@@ -1,0 +1,38 @@
+"""How long rows are kept that nobody asked to keep."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.contrib.sessions.models import Session
+from django.db.models import Model, QuerySet
+
+from accounts.models import AuditEntry, SignInFailures
+from clusters.models import ClusterEvent
+from controlplane.models import Heartbeat, Job
+
+EVENTS = timedelta(days=1)
+AUDIT = timedelta(days=90)
+PROCESSES = timedelta(days=1)
+CHUNK = 1000
+
+
+def delete_outdated(now: datetime) -> dict[str, int]:
+    """Delete in chunks, so that no write lock is held long; returns how many rows went, by table."""
+    return {name: sum(_delete_in_chunks(rows)) for name, rows in _outdated(now).items()}
+
+
+def _outdated(now: datetime) -> dict[str, QuerySet[Model]]:
+    return {
+        "events": ClusterEvent.objects.filter(last_seen_at__lt=now - EVENTS),
+        "audit": AuditEntry.objects.filter(at__lt=now - AUDIT),
+        "sessions": Session.objects.filter(expire_date__lt=now),
+        "sign-in failures": SignInFailures.objects.filter(until__lt=now),
+        "heartbeats": Heartbeat.objects.filter(at__lt=now - PROCESSES),
+        "jobs": Job.objects.filter(started_at__lt=now - PROCESSES),
+    }
+
+
+def _delete_in_chunks(rows: QuerySet[Model]) -> Iterator[int]:
+    while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK]):
+        deleted, _ = rows.model._default_manager.filter(pk__in=keys).delete()
+        yield deleted

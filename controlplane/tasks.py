@@ -1,0 +1,93 @@
+"""The tasks of the workers. Each may be lost or run twice; what is due is in the database."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from celery import shared_task
+from django.utils import timezone
+
+from controlplane import jobs, retention
+from controlplane.celery import TICK_SECONDS
+from controlplane.reconcilers import RECONCILERS, by_label
+from core import leases
+from core.reconciling import Reconciler, reconcile_claimed
+
+log = structlog.get_logger(__name__)
+
+# How long one task stays with one cluster, and how long a single row may take before the cluster counts as slow:
+# what is left stays due, and the other clusters' tasks get their turn.
+BUDGET_SECONDS = 30.0
+SLOW_SECONDS = 5.0
+BATCH = 50
+CLUSTER_JOB = "reconcile.cluster/"
+
+
+@shared_task(name="reconcile.row")
+def reconcile_row(label: str, pk: str) -> bool:
+    """Reconcile one row if it is due and free. False: it was not, or is gone."""
+    reconciler = by_label(label)
+    taken = leases.claim(reconciler.model, pk) if reconciler else None
+    return reconciler is not None and taken is not None and reconcile_claimed(reconciler, pk, taken)
+
+
+@shared_task(name="reconcile.tick")
+def reconcile_tick() -> int:
+    """Send one task per cluster that has due rows and is not being worked on; returns how many.
+
+    One query per kind of row, whatever their number.
+    """
+    interval = timedelta(seconds=TICK_SECONDS * 0.8)
+    with jobs.lease("reconcile.tick", at_most=timedelta(seconds=60), not_sooner_than=interval) as ours:
+        clusters = _clusters_with_due_rows() if ours else []
+    for cluster in clusters:
+        reconcile_cluster.apply_async((cluster,), expires=60)
+    return len(clusters)
+
+
+@shared_task(name="reconcile.cluster")
+def reconcile_cluster(cluster: str) -> int:
+    """Reconcile the due rows of one cluster until there are none or the time is up; returns how many were done."""
+    done = 0
+    deadline = time.monotonic() + BUDGET_SECONDS
+    with jobs.lease(f"{CLUSTER_JOB}{cluster}", at_most=leases.LEASE) as ours:
+        for reconciler, pk, taken in _claims(cluster) if ours else ():
+            started = time.monotonic()
+            reconcile_claimed(reconciler, pk, taken)
+            done += 1
+            now = time.monotonic()
+            if now > deadline or now - started > SLOW_SECONDS:
+                log.info("cluster left for the next tick", cluster=cluster, done=done, seconds=now - started)
+                break
+    return done
+
+
+@shared_task(name="maintenance.retain")
+def retain() -> dict[str, int]:
+    """Delete what has outlived its time; returns counts by table."""
+    with jobs.lease("maintenance.retain", at_most=leases.LEASE, not_sooner_than=timedelta(seconds=200)) as ours:
+        return retention.delete_outdated(timezone.now()) if ours else {}
+
+
+def _clusters_with_due_rows() -> list[str]:
+    now = timezone.now()
+    found: set[Any] = set()
+    for reconciler in RECONCILERS:
+        rows = reconciler.model._default_manager.filter(leases.due(now))
+        found.update(rows.order_by().values_list(reconciler.cluster_lookup, flat=True).distinct())
+    busy = jobs.taken(CLUSTER_JOB) if found else frozenset()
+    return sorted(str(cluster) for cluster in found if f"{CLUSTER_JOB}{cluster}" not in busy)
+
+
+def _claims(cluster: str) -> Iterator[tuple[Reconciler, Any, leases.Claim]]:
+    """Rows of the cluster, claimed one at a time when the caller asks for the next; ends when nothing is due."""
+    claimed = True
+    while claimed:
+        claimed = False
+        for reconciler in RECONCILERS:
+            scope = {reconciler.cluster_lookup: cluster}
+            for pk, taken in leases.claim_due(reconciler.model, limit=BATCH, scope=scope):
+                claimed = True
+                yield reconciler, pk, taken
