@@ -1,0 +1,85 @@
+"""Small pieces of HTTP that all handlers share: bodies in, JSON and Status out."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import yaml
+from starlette.requests import Request
+from starlette.responses import Response
+
+from simulator.api.errors import ApiError, bad_request
+from simulator.api.store import encode_json
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+BODY_LIMIT = 3 * 1024 * 1024
+JSON = "application/json"
+_CLUSTER_NOT_FOUND = "404 page not found\n"
+
+
+class _PlainLoader(yaml.CSafeLoader):
+    """YAML as JSON knows it: no dates."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def json_response(body: Any, status: int = 200, warnings: Iterable[str] = ()) -> Response:
+    return bytes_response(encode_json(body), status, warnings)
+
+
+def bytes_response(body: bytes, status: int = 200, warnings: Iterable[str] = ()) -> Response:
+    response = Response(body, status, media_type=JSON)
+    for text in warnings:
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        response.headers.append("Warning", f'299 - "{escaped}"')
+    return response
+
+
+def status_response(error: ApiError) -> Response:
+    response = json_response(error.status(), error.code)
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def page_not_found() -> Response:
+    """What a path that no API serves answers: plain text, no Status."""
+    return Response(_CLUSTER_NOT_FOUND, 404, media_type="text/plain")
+
+
+async def read_body(request: Request) -> bytes:
+    """Raises 413 beyond the API server's limit."""
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > BODY_LIMIT:
+            raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def parse_body(raw: bytes, content_type: str) -> Any:
+    """JSON or YAML by content type; raises 400 for what is neither and 415 for protobuf and CBOR."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media in ("application/vnd.kubernetes.protobuf", "application/cbor"):
+        raise ApiError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json, application/yaml",
+        )
+    if not raw.strip():
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError as error:
+        if "yaml" not in media:
+            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+    try:
+        return yaml.load(raw, Loader=_PlainLoader)  # noqa: S506 - a safe loader without dates
+    except yaml.YAMLError as error:
+        raise bad_request(f"error decoding YAML: {error}") from error

@@ -1,0 +1,253 @@
+"""Ownership of fields: what updates and server-side applies record in `metadata.managedFields`, and who conflicts."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from simulator.api.errors import ApiError, go_value
+from simulator.api.fieldsets import (
+    FieldSet,
+    changes,
+    difference,
+    fields_of,
+    intersection,
+    item_key,
+    paths,
+    union,
+)
+from simulator.api.schema import FREE_FORM, Schema
+from simulator.client import Object
+
+_IDENTITY: FieldSet = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {
+        ".": {},
+        **{f"f:{name}": {} for name in ("creationTimestamp", "generation", "managedFields", "name", "namespace")},
+        **{f"f:{name}": {} for name in ("resourceVersion", "selfLink", "uid", "deletionTimestamp")},
+        "f:deletionGracePeriodSeconds": {},
+    },
+}
+_SHARED_SETS: dict[bytes, FieldSet] = {}
+_SHARED_SETS_KEPT = 4096
+_encode = msgspec.json.Encoder().encode
+
+
+class Manager(NamedTuple):
+    """Who writes, how and in which version; one entry of `managedFields`."""
+
+    name: str
+    operation: str  # Apply | Update
+    api_version: str
+    subresource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Outcome of an apply: the merged object without its managedFields, and those."""
+
+    merged: Object
+    managed: list[Object]
+
+
+def record_update(schema: Schema, old: Object | None, new: Object, manager: Manager, now: str) -> list[Object]:
+    """managedFields after a create (`old` None) or update: the writer owns what it changed, others lose it."""
+    entries: list[Object] = list((old or {}).get("metadata", {}).get("managedFields") or [])
+    changed, removed = changes(schema, _bare(old) if old else {}, _bare(new))
+    changed = difference(changed, _IDENTITY)
+    if not changed and not removed:
+        return entries
+    lost = union(changed, removed)
+    return _with(entries, manager, changed, lost, now)
+
+
+def apply(schema: Schema, live: Object | None, applied: Object, manager: Manager, now: str, *, force: bool) -> Applied:
+    """Merge an applied configuration; raises 409 with kube's words when others own a field it changes."""
+    entries: list[Object] = list((live or {}).get("metadata", {}).get("managedFields") or [])
+    base = _bare(live) if live else {}
+    wanted = difference(fields_of(schema, applied), _IDENTITY)
+    others = [entry for entry in entries if _manager(entry) != manager]
+    own = next((entry for entry in entries if _manager(entry) == manager), None)
+    merged = _merge(schema, base, applied)
+    changed, _ = changes(schema, base, merged)
+    conflicts = [(entry, intersection(_fields(entry), changed)) for entry in others]
+    conflicts = [(entry, fields) for entry, fields in conflicts if fields]
+    if conflicts and not force:
+        raise _conflict(conflicts)
+    if own is not None:
+        dropped = difference(_fields(own), wanted)
+        for entry in others:
+            dropped = difference(dropped, _fields(entry))
+        merged = _remove(schema, merged, dropped)
+    changed, removed = changes(schema, base, merged)
+    lost = union(changed, removed)
+    kept = [_without(entry, lost) if entry in others else entry for entry in entries]
+    managed = _replace_own([entry for entry in kept if entry is not None], manager, wanted, now)
+    return Applied(merged, managed)
+
+
+def _with(entries: list[Object], manager: Manager, changed: FieldSet, lost: FieldSet, now: str) -> list[Object]:
+    result: list[Object] = []
+    found = False
+    for entry in entries:
+        if _manager(entry) == manager:
+            found = True
+            fields = union(difference(_fields(entry), lost), changed)
+            if fields:
+                result.append(_entry(manager, fields, now))
+            continue
+        rest = _without(entry, lost)
+        if rest is not None:
+            result.append(rest)
+    if not found and changed:
+        result.append(_entry(manager, changed, now))
+    return result
+
+
+def _replace_own(entries: list[Object], manager: Manager, fields: FieldSet, now: str) -> list[Object]:
+    result = []
+    found = False
+    for entry in entries:
+        if _manager(entry) != manager:
+            result.append(entry)
+            continue
+        found = True
+        if _fields(entry) == fields:
+            result.append(entry)
+        elif fields:
+            result.append(_entry(manager, fields, now))
+    if not found and fields:
+        result.append(_entry(manager, fields, now))
+    return result
+
+
+def _without(entry: Object, lost: FieldSet) -> Object | None:
+    fields = _fields(entry)
+    if not intersection(fields, lost):
+        return entry
+    rest = difference(fields, lost)
+    return {**entry, "fieldsV1": shared(rest)} if rest else None
+
+
+def _entry(manager: Manager, fields: FieldSet, now: str) -> Object:
+    entry: Object = {
+        "manager": manager.name,
+        "operation": manager.operation,
+        "apiVersion": manager.api_version,
+        "time": now,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": shared(fields),
+    }
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
+
+
+def shared(fields: FieldSet) -> FieldSet:
+    """One dict for equal sets: thousands of pods are owned alike."""
+    key = _encode(fields)
+    found = _SHARED_SETS.get(key)
+    if found is None:
+        if len(_SHARED_SETS) >= _SHARED_SETS_KEPT:
+            _SHARED_SETS.clear()
+        found = _SHARED_SETS[key] = fields
+    return found
+
+
+def _manager(entry: Object) -> Manager:
+    operation = entry.get("operation", "")
+    version = entry.get("apiVersion", "")
+    return Manager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+
+
+def _fields(entry: Object) -> FieldSet:
+    fields: FieldSet = entry.get("fieldsV1") or {}
+    return fields
+
+
+def _bare(body: Object) -> Object:
+    metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
+    return {**body, "metadata": metadata}
+
+
+def _merge(schema: Schema, live: Any, applied: Any) -> Any:
+    if isinstance(live, dict) and isinstance(applied, dict) and not schema.atomic_map:
+        merged = dict(live)
+        for key, value in applied.items():
+            child = schema.child(key) or FREE_FORM
+            merged[key] = _merge(child, live[key], value) if key in live else value
+        return merged
+    if isinstance(live, list) and isinstance(applied, list) and schema.list_type in ("map", "set"):
+        return _merge_list(schema, live, applied)
+    return live if live == applied and type(live) is type(applied) else applied
+
+
+def _merge_list(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
+    item = schema.item()
+    wanted = {item_key(schema, element): element for element in applied}
+    present = {item_key(schema, element): element for element in live}
+    merged = [_merge(item, element, wanted[key]) if key in wanted else element for key, element in present.items()]
+    merged += [element for key, element in wanted.items() if key not in present]
+    return merged
+
+
+def _remove(schema: Schema, value: Any, dropped: FieldSet) -> Any:
+    """The value without the dropped fields; containers emptied by that go too."""
+    if isinstance(value, dict):
+        result = dict(value)
+        for key, node in dropped.items():
+            name = key.partition(":")[2]
+            if key == "." or name not in result:
+                continue
+            child = schema.child(name) or FREE_FORM
+            rest = _remove(child, result[name], node) if node else None
+            if rest:
+                result[name] = rest
+            else:
+                del result[name]
+        return result
+    if isinstance(value, list):
+        return _remove_items(schema, value, dropped)
+    return value
+
+
+def _remove_items(schema: Schema, value: list[Any], dropped: FieldSet) -> list[Any]:
+    result = []
+    item = schema.item()
+    for element in value:
+        node = dropped.get(item_key(schema, element))
+        if node is None:
+            result.append(element)
+            continue
+        rest = _remove(item, element, node) if isinstance(element, dict) and node else None
+        if rest and not set(rest) <= set(schema.map_keys):
+            result.append({**{key: element[key] for key in schema.map_keys if key in element}, **rest})
+    return result
+
+
+def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> ApiError:
+    found = [(_shown(entry), path) for entry, fields in conflicts for path in paths(fields)]
+    causes = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}
+        for manager, path in found
+    ]
+    if len(found) == 1:
+        message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {found[0][1]}"
+    else:
+        lines = []
+        for manager in sorted({manager for manager, _ in found}):
+            lines.append(f"conflicts with {manager}:")
+            lines += [f"- {path}" for owner, path in found if owner == manager]
+        message = f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+    return ApiError(409, "Conflict", message, {"causes": causes})
+
+
+def _shown(entry: Object) -> str:
+    manager = _manager(entry)
+    text = go_value(manager.name)
+    if manager.subresource:
+        text += f" with subresource {go_value(manager.subresource)}"
+    if manager.operation == "Update":
+        text += f" using {manager.api_version}"
+    return text

@@ -1,0 +1,203 @@
+"""HTTP requests for resources: query and headers into options, verbs, answers."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from simulator.api import deleting, encoding, patching, reading, subresources, writing
+from simulator.api.errors import ApiError, bad_request
+from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body
+from simulator.api.paths import ResourcePath
+from simulator.api.reading import ListOptions
+from simulator.api.requests import DeleteOptions, Target, User, WriteOptions, Written
+from simulator.client import Object
+
+if TYPE_CHECKING:
+    from simulator.api.server import Server
+
+Query = Mapping[str, str]
+Change = Callable[["Server", Request, Target, bytes], Response]
+_PATCHES = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH, patching.APPLY_PATCH)
+
+
+async def answer(server: "Server", request: Request, path: ResourcePath) -> Response:
+    """Answer a request for a resource; raises ApiError."""
+    resource = server.registry.find(path.group, path.version, path.plural)
+    if resource is None:
+        return page_not_found()
+    namespace = path.namespace if resource.kind.namespaced else None
+    target = Target(resource, namespace, path.name, path.subresource)
+    server.authorize(request.scope["user"], request.method, request.query_params, target)
+    if path.subresource and path.subresource != "status":
+        return await subresources.answer(server, request, target, path)
+    if path.subresource and not resource.has_status:
+        return page_not_found()
+    if request.method in ("GET", "HEAD"):
+        return _read(server, request, target)
+    change = _CHANGES.get((request.method, bool(path.name)))
+    if change is None:
+        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return change(server, request, target, await read_body(request))
+
+
+def list_options(query: Query, name: str = "") -> ListOptions:
+    """Query parameters of lists and watches; raises 400 for a number that is none."""
+    return ListOptions(
+        label_selector=query.get("labelSelector", ""),
+        field_selector=query.get("fieldSelector", ""),
+        limit=_number(query, "limit"),
+        continue_token=query.get("continue", ""),
+        resource_version=query.get("resourceVersion", ""),
+        resource_version_match=query.get("resourceVersionMatch", ""),
+        timeout_seconds=_number(query, "timeoutSeconds") or None,
+        bookmarks=_is_true(query, "allowWatchBookmarks"),
+        send_initial_events=_is_true(query, "sendInitialEvents"),
+    )
+
+
+def write_options(request: Request) -> WriteOptions:
+    query = request.query_params
+    agent = request.headers.get("user-agent", "unknown").partition("/")[0]
+    return WriteOptions(
+        user=request.scope["user"],
+        field_manager=query.get("fieldManager") or agent or "unknown",
+        dry_run=_dry_run(query),
+        force=_is_true(query, "force"),
+        field_validation=query.get("fieldValidation") or "Warn",
+    )
+
+
+def delete_options(query: Query, user: User, body: Object | None) -> DeleteOptions:
+    given = body or {}
+    preconditions = given.get("preconditions") or {}
+    grace = given.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+    propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
+    if given.get("orphanDependents") is True:
+        propagation = "Orphan"
+    if propagation not in ("Background", "Foreground", "Orphan"):
+        raise bad_request(f'invalid propagationPolicy: "{propagation}"')
+    dry_run = _dry_run(query) or bool(given.get("dryRun"))
+    return DeleteOptions(
+        user,
+        propagation,
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+        None if grace is None else int(grace),
+        dry_run,
+    )
+
+
+def _read(server: "Server", request: Request, target: Target) -> Response:
+    query = request.query_params
+    form = encoding.form_of(request.headers.get("accept", JSON), query.get("includeObject", ""))
+    if _is_true(query, "watch"):
+        return _watch(server, query, target, form)
+    if target.name:
+        return bytes_response(encoding.one(target.resource, reading.get_entry(server, target), form))
+    server.check_readable(target.resource, listing=True)
+    found = reading.list_entries(server, target, list_options(query))
+    return bytes_response(encoding.page(target.resource, found, form))
+
+
+def _watch(server: "Server", query: Query, target: Target, form: encoding.Form) -> Response:
+    options = list_options(query)
+    reading.Matcher(target.resource, target.name, options)
+    events = reading.watch(server, target, options)
+    return StreamingResponse(_lines(target, events, form), media_type=JSON)
+
+
+async def _lines(
+    target: Target, events: AsyncIterator[list[reading.Event]], form: encoding.Form
+) -> AsyncIterator[bytes]:
+    first = True
+    try:
+        async for batch in events:
+            lines = []
+            for seen in batch:
+                lines.append(encoding.event(target.resource, seen, form, first=first))
+                first = first and seen.entry is None
+            yield b"".join(lines)
+    except ApiError as error:
+        yield encoding.error_event(error.status())
+
+
+def _create(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
+    body = parse_body(raw, request.headers.get("content-type", JSON))
+    return written_response(target, writing.create(server, target, body, write_options(request)))
+
+
+def _update(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
+    body = parse_body(raw, request.headers.get("content-type", JSON))
+    return written_response(target, writing.update(server, target, body, write_options(request)))
+
+
+def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
+    media = request.headers.get("content-type", "").partition(";")[0].strip()
+    if media not in _PATCHES:
+        raise patching.unsupported(target.resource)
+    body = parse_body(raw, media)
+    options = write_options(request)
+    if media == patching.APPLY_PATCH:
+        if not request.query_params.get("fieldManager"):
+            raise patching.field_manager_required(target)
+        return written_response(target, patching.apply(server, target, body, options))
+    return written_response(target, patching.patch(server, target, media, body, options))
+
+
+def _delete(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
+    body = parse_body(raw, request.headers.get("content-type", JSON))
+    query = request.query_params
+    options = delete_options(query, request.scope["user"], body)
+    if not target.name:
+        found = deleting.delete_collection(server, target, list_options(query), options)
+        page = reading.Page(found, str(server.store.resource_version), "", None)
+        return bytes_response(encoding.page(target.resource, page, encoding.Form()))
+    uid = reading.get_entry(server, target).uid
+    left = deleting.delete(server, target, options)
+    if left is not None:
+        return bytes_response(encoding.one(target.resource, left, encoding.Form()))
+    return json_response(_deleted(target, uid))
+
+
+def written_response(target: Target, written: Written) -> Response:
+    body = encoding.one(target.resource, written.entry, encoding.Form())
+    return bytes_response(body, 201 if written.created else 200, written.warnings)
+
+
+def _deleted(target: Target, uid: str) -> Object:
+    kind = target.resource.kind
+    details: Object = {"name": target.name, "kind": kind.plural, "uid": uid}
+    if kind.group:
+        details["group"] = kind.group
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+def _number(query: Query, name: str) -> int:
+    text = query.get(name, "")
+    if not text:
+        return 0
+    if not text.isdigit():
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _is_true(query: Query, name: str) -> bool:
+    return query.get(name, "").lower() in ("true", "1")
+
+
+def _dry_run(query: Query) -> bool:
+    value = query.get("dryRun", "")
+    if value not in ("", "All"):
+        raise bad_request(f'Invalid value: "{value}": supported values: "All"')
+    return value == "All"
+
+
+_CHANGES: dict[tuple[str, bool], Change] = {
+    ("POST", False): _create,
+    ("PUT", True): _update,
+    ("PATCH", True): _patch,
+    ("DELETE", True): _delete,
+    ("DELETE", False): _delete,
+}

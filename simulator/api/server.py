@@ -1,0 +1,119 @@
+"""The API server's state and its verbs for callers in the same process; HTTP and `InProcessClient` sit on top."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from simulator.api import core_kinds, writing
+from simulator.api.hooks import ServerHooks
+from simulator.api.rbac import Attributes, require
+from simulator.api.requests import Target, User, WriteOptions
+from simulator.api.resources import Registry, Resource
+from simulator.api.store import HISTORY_LIMIT, Store
+from simulator.api.tokens import Tokens
+from simulator.client import Object
+from simulator.faults import Faults
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Server:
+    """One simulated API server. All methods run on the event loop's thread."""
+
+    def __init__(
+        self,
+        *,
+        faults: Faults | None = None,
+        history_limit: int = HISTORY_LIMIT,
+        clock: Callable[[], datetime] = wall_clock,
+        monotonic: Callable[[], float] = time.monotonic,
+        admin_token: str = "",
+        token_key: str = "",
+    ) -> None:
+        self.store = Store(history_limit=history_limit)
+        self.registry = Registry()
+        self.faults = faults or Faults()
+        self.hooks = ServerHooks(self.faults)
+        self.monotonic = monotonic
+        self.time = clock
+        self.closing = False
+        self.tokens = Tokens(self, admin_token, token_key)
+        self._cluster_ips = 0
+        core_kinds.register(self.registry)
+        self.faults.on_change(self.wake)
+
+    def now(self) -> str:
+        """The time as objects carry it, RFC 3339 in whole seconds."""
+        return self.stamp(self.time())
+
+    def stamp(self, moment: datetime) -> str:
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def new_uid(self) -> str:
+        return str(uuid.uuid4())
+
+    def next_cluster_ip(self) -> str:
+        self._cluster_ips += 1
+        high, low = divmod(self._cluster_ips, 254)
+        return f"10.96.{high % 256}.{low + 1}"
+
+    def stored_resource(self, resource: Resource) -> Resource:
+        """The storage version of a served version."""
+        if resource.from_storage is None:
+            return resource
+        return self.registry.stored_in(resource.storage) or resource
+
+    def require_conversion(self, resource: Resource) -> None:
+        """Raises the 500 of a conversion webhook that is down."""
+
+    def fill_namespace(self, name: str) -> None:
+        """What controllers put into a new namespace: the default service account and the root CA's config map."""
+        options = WriteOptions(field_manager="kube-controller-manager")
+        filling = (
+            ("serviceaccounts", {"metadata": {"name": "default"}}),
+            ("configmaps", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}),
+        )
+        for plural, body in filling:
+            resource = self.registry.find("", "v1", plural)
+            if resource and (name, body["metadata"]["name"]) not in self.store.collection(resource.storage).entries:
+                writing.create(self, Target(resource, name), body, options)
+
+    def install(self, crd: Object) -> None:
+        """Serve a CRD's versions."""
+
+    def authorize(self, user: User, method: str, query: Mapping[str, str], target: Target) -> None:
+        """Raises 403 unless RBAC allows what a request asks for."""
+        kind = target.resource.kind
+        verb = _verb(method, query, target)
+        wanted = Attributes(verb, kind.group, kind.plural, target.subresource, target.namespace or "", target.name)
+        require(self.store, user, wanted)
+
+    def check_readable(self, resource: Resource, *, listing: bool) -> None:
+        """Raises what a conversion webhook that is down makes of reads in another version."""
+
+    def wake(self) -> None:
+        """Let every watch look again."""
+        for collection in self.store.collections.values():
+            collection.wake()
+
+    def close(self) -> None:
+        """End all watches."""
+        self.closing = True
+        self.faults.clear()
+        self.wake()
+
+
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+def _verb(method: str, query: Mapping[str, str], target: Target) -> str:
+    """RBAC's verb of a request."""
+    verb = _VERBS.get(method, method.lower())
+    if verb == "get" and (query.get("watch") in ("true", "1")):
+        return "watch"
+    if not target.name and not target.subresource:
+        return {"get": "list", "delete": "deletecollection"}.get(verb, verb)
+    return verb

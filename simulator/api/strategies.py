@@ -1,0 +1,70 @@
+"""What core kinds do on their own when written: values filled in, parts that a verb may not change, follow-ups."""
+
+from typing import TYPE_CHECKING
+
+from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, PREPARE
+from simulator.api.errors import FieldError, field_forbidden
+from simulator.api.resources import Resource
+from simulator.api.store import Entry
+from simulator.client import Object
+
+if TYPE_CHECKING:
+    from simulator.api.server import Server
+
+
+def restrict(resource: Resource, subresource: str, old: Object, new: Object) -> Object:
+    """A status write changes the status only; any other write leaves it alone (where `/status` exists)."""
+    if subresource == "status":
+        result = dict(old)
+        if "status" in new:
+            result["status"] = new["status"]
+        else:
+            result.pop("status", None)
+        metadata = dict(new["metadata"] if not resource.custom else old["metadata"])
+        if "managedFields" in new["metadata"]:
+            metadata["managedFields"] = new["metadata"]["managedFields"]
+        result["metadata"] = metadata
+        return result
+    result = dict(new)
+    if resource.has_status:
+        result.pop("status", None)
+        if "status" in old:
+            result["status"] = old["status"]
+    return result
+
+
+def forbidden_finalizers(added: list[str]) -> FieldError:
+    quoted = ", ".join(f'"{name}"' for name in added)
+    return field_forbidden(
+        "metadata.finalizers",
+        f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{quoted}}}",
+    )
+
+
+def prepare(server: "Server", resource: Resource, new: Object, old: Object | None) -> Object:
+    """Defaults of core kinds, and the status a new object starts with."""
+    prepared = PREPARE.get(resource.storage)
+    if prepared is not None:
+        return prepared(server, new, old)
+    if old is None and resource.has_status and resource.custom:
+        new = {key: value for key, value in new.items() if key != "status"}
+    return new
+
+
+def after_create(server: "Server", resource: Resource, entry: Entry) -> None:
+    follow = AFTER_CREATE.get(resource.storage)
+    if follow is not None:
+        follow(server, entry)
+
+
+def after_update(server: "Server", resource: Resource, entry: Entry) -> None:
+    """An object whose deletion waited for its finalizers goes with the last of them."""
+    follow = AFTER_UPDATE.get(resource.storage)
+    if follow is not None:
+        follow(server, entry)
+    metadata = entry.metadata
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return
+    if metadata.get("deletionGracePeriodSeconds") or entry.object.get("spec", {}).get("finalizers"):
+        return
+    server.store.remove(resource.storage, entry.key)

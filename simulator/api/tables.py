@@ -1,0 +1,74 @@
+"""Tables: column definitions and cells of any resource."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from simulator.api.resources import Column, Resource
+from simulator.client import Object
+
+
+def table_columns(resource: Resource) -> list[Object]:
+    columns = [Column("Name", lambda body: body["metadata"]["name"], format="name"), *_columns(resource)]
+    return [
+        {
+            "name": column.name,
+            "type": column.type,
+            "format": column.format,
+            "description": column.description,
+            "priority": column.priority,
+        }
+        for column in columns
+    ]
+
+
+def table_row(resource: Resource, body: Object) -> list[Any]:
+    return [body["metadata"].get("name", ""), *(column.value(body) for column in _columns(resource))]
+
+
+def _columns(resource: Resource) -> tuple[Column, ...]:
+    return resource.columns or (AGE,)
+
+
+def age(body: Object) -> str:
+    return since(body["metadata"].get("creationTimestamp"))
+
+
+def since(stamp: Any) -> str:
+    """Go's short human duration (`5d3h`), `<unknown>` without a time."""
+    if not isinstance(stamp, str):
+        return "<unknown>"
+    text = stamp.replace("Z", "+00:00")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return "<unknown>"
+    return human_duration((datetime.now(UTC) - moment).total_seconds())
+
+
+# Below so many seconds a duration is shown in this unit, with the rest in that smaller one (0: without).
+_STEPS = (
+    (120, "s", 1, "", 0),
+    (600, "m", 60, "s", 1),
+    (10_800, "m", 60, "", 0),
+    (28_800, "h", 3600, "m", 60),
+    (172_800, "h", 3600, "", 0),
+    (691_200, "d", 86_400, "h", 3600),
+    (63_072_000, "d", 86_400, "", 0),
+    (252_288_000, "y", 31_536_000, "d", 86_400),
+)
+
+
+def human_duration(seconds: float) -> str:
+    """`k8s.io/apimachinery/pkg/util/duration.HumanDuration`."""
+    total = int(seconds)
+    if total < 0:
+        return "<invalid>" if total < -1 else "0s"
+    for limit, unit, size, smaller, smaller_size in _STEPS:
+        if total < limit:
+            whole, rest = divmod(total, size)
+            part = rest // smaller_size if smaller_size else 0
+            return f"{whole}{unit}{part}{smaller}" if part else f"{whole}{unit}"
+    return f"{total // 31_536_000}y"
+
+
+AGE = Column("Age", age)

@@ -1,0 +1,27 @@
+"""Views of an entry: its object in the requested version, and its JSON bytes, each made once."""
+
+from simulator.api.resources import Resource
+from simulator.api.store import Entry, encode_json
+from simulator.client import Object
+
+
+def in_version(resource: Resource, entry: Entry) -> Object:
+    """The object as this resource serves it."""
+    convert = resource.from_storage
+    if convert is None:
+        return entry.object
+    found: Object | None = entry.view(resource.view_name)
+    if found is None:
+        found = convert(entry.object)
+        entry.remember(resource.view_name, found)
+    return found
+
+
+def encoded(resource: Resource, entry: Entry) -> bytes:
+    """The object's JSON as this resource serves it."""
+    name = "json:" + resource.view_name
+    found: bytes | None = entry.view(name)
+    if found is None:
+        found = encode_json(in_version(resource, entry))
+        entry.remember(name, found)
+    return found

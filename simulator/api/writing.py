@@ -1,0 +1,306 @@
+"""Create and update: the pipeline that every write passes, whatever verb it came by.
+
+decode → defaults → mutating admission → metadata rules → validation → validating admission → managedFields → store.
+"""
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from simulator.api import admission, strategies
+from simulator.api.errors import (
+    already_exists,
+    bad_request,
+    conflict,
+    field_invalid,
+    forbidden,
+    invalid,
+    modified,
+    not_found,
+)
+from simulator.api.managed import Manager, record_update
+from simulator.api.reading import get_entry
+from simulator.api.requests import Target, WriteOptions, Written
+from simulator.api.resources import Resource
+from simulator.api.schema import FREE_FORM, fill_defaults, prune
+from simulator.api.store import Entry
+from simulator.api.validation import validate
+from simulator.client import Object
+
+if TYPE_CHECKING:
+    from simulator.api.server import Server
+
+_NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_KEPT_METADATA = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def create(
+    server: "Server", target: Target, body: Object, options: WriteOptions, *, managed: list[Object] | None = None
+) -> Written:
+    """Create an object; `managed` is given by an apply that found nothing to update."""
+    resource = target.resource
+    stored = server.stored_resource(resource)
+    written = Written(Entry(("", ""), body, 0), created=True)
+    new = as_stored(server, resource, decode(resource, body, options, written.warnings))
+    metadata = _new_metadata(server, target, new)
+    new = {**new, "metadata": metadata}
+    _require_namespace(server, target)
+    new = _prepared(server, stored, new, None, options)
+    _check(server, target._replace(resource=stored), new, None, options, written.warnings)
+    name = metadata["name"]
+    key = (target.namespace or "", name)
+    if key in server.store.collection(resource.storage).entries:
+        raise already_exists(resource.kind.group, resource.kind.plural, name)
+    if managed is None:
+        managed = record_update(schema_of(stored), None, new, _manager(stored, options, ""), server.now())
+    new["metadata"] = {**new["metadata"], "managedFields": managed}
+    if options.dry_run:
+        written.entry = Entry(key, new, 0)
+        return written
+    written.entry = server.store.put(resource.storage, key, new)
+    strategies.after_create(server, resource, written.entry)
+    return written
+
+
+def update(server: "Server", target: Target, body: Object, options: WriteOptions) -> Written:
+    """Replace an object (or its status); raises the 409 of a stale resourceVersion."""
+    resource = target.resource
+    entry = get_entry(server, target)
+    written = Written(entry)
+    new = decode(resource, body, options, written.warnings)
+    metadata = new["metadata"]
+    version = str(metadata.get("resourceVersion") or "")
+    kind = resource.kind
+    if not version and resource.custom and not target.subresource:
+        error = field_invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(kind.group, kind.kind, target.name, [error])
+    if version and version != str(entry.resource_version):
+        raise modified(kind.group, kind.plural, target.name)
+    _check_uid(resource, metadata, entry)
+    return store_update(server, target, as_stored(server, resource, new), options, written)
+
+
+def store_update(
+    server: "Server",
+    target: Target,
+    new: Object,
+    options: WriteOptions,
+    written: Written,
+    *,
+    managed: list[Object] | None = None,
+) -> Written:
+    """The common end of update, patch and apply.
+
+    `new` is in the storage version and may still hold what this verb must not change; `written.entry` is the
+    entry it was made from.
+    """
+    target = target._replace(resource=server.stored_resource(target.resource))
+    resource, old = target.resource, written.entry.object
+    new = strategies.restrict(resource, target.subresource, old, new)
+    new["metadata"] = _updated_metadata(resource, target, old["metadata"], new["metadata"])
+    new = _prepared(server, resource, new, old, options)
+    if _changed_generation(resource, old, new):
+        generation = int(old["metadata"].get("generation", 0)) + 1
+        new["metadata"] = {**new["metadata"], "generation": generation}
+    _check(server, target, new, old, options, written.warnings)
+    if managed is None:
+        managed = _managed_by_hand(new, old)
+    if managed is None:
+        manager = _manager(resource, options, target.subresource)
+        managed = record_update(schema_of(resource), old, new, manager, server.now())
+    metadata = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
+    new["metadata"] = {**metadata, "managedFields": managed} if managed else metadata
+    return _commit(server, target, new, options, written)
+
+
+def decode(resource: Resource, body: Any, options: WriteOptions, warnings: list[str]) -> Object:
+    """A fresh, pruned copy of a request body; raises 400 for a wrong kind or, with Strict, unknown fields."""
+    kind = resource.kind
+    if not isinstance(body, dict):
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
+    version = body.get("apiVersion", kind.api_version)
+    if version != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+    if body.get("kind", kind.kind) != kind.kind:
+        text = f"{version}, Kind={body['kind']}"
+        raise bad_request(f"the object provided is unrecognized (got {text}, must be of type {kind.kind})")
+    unknown: list[str] = []
+    new: Object = prune(schema_of(resource), body, "", unknown.append)
+    _report_unknown(unknown, options, warnings)
+    new["apiVersion"], new["kind"] = kind.api_version, kind.kind
+    metadata = new.get("metadata")
+    new["metadata"] = dict(metadata) if isinstance(metadata, dict) else {}
+    return new
+
+
+def schema_of(resource: Resource) -> Any:
+    return resource.schema or FREE_FORM
+
+
+def _report_unknown(unknown: list[str], options: WriteOptions, warnings: list[str]) -> None:
+    if not unknown or options.field_validation == "Ignore":
+        return
+    texts = [f'unknown field "{path}"' for path in unknown]
+    if options.field_validation == "Strict":
+        raise bad_request("strict decoding error: " + ", ".join(texts))
+    warnings.extend(texts)
+
+
+def as_stored(server: "Server", resource: Resource, body: Object) -> Object:
+    if resource.to_storage is None:
+        return body
+    server.require_conversion(resource)
+    return resource.to_storage(body)
+
+
+def _new_metadata(server: "Server", target: Target, body: Object) -> Object:
+    kind = target.resource.kind
+    given = body["metadata"]
+    dropped = ("resourceVersion", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+    metadata: Object = {key: value for key, value in given.items() if key not in dropped and value is not None}
+    if given.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    if target.name and metadata.setdefault("name", target.name) != target.name:
+        raise bad_request(_name_mismatch(metadata["name"], target.name))
+    if not metadata.get("name") and metadata.get("generateName"):
+        suffix = "".join(secrets.choice(_NAME_LETTERS) for _ in range(5))
+        metadata["name"] = str(metadata["generateName"])[:58] + suffix
+    if kind.namespaced:
+        _check_namespace(metadata, target)
+        metadata["namespace"] = target.namespace
+    else:
+        metadata.pop("namespace", None)
+    metadata["uid"] = server.new_uid()
+    metadata["creationTimestamp"] = server.now()
+    metadata.pop("generation", None)
+    if target.resource.generation:
+        metadata["generation"] = 1
+    return metadata
+
+
+def _updated_metadata(resource: Resource, target: Target, old: Object, given: Object) -> Object:
+    metadata = {key: value for key, value in given.items() if value is not None and key != "selfLink"}
+    if metadata.get("name", target.name) != target.name:
+        raise bad_request(_name_mismatch(metadata["name"], target.name))
+    if resource.kind.namespaced:
+        _check_namespace(metadata, target)
+        metadata["namespace"] = target.namespace
+    metadata["name"] = target.name
+    for key in _KEPT_METADATA:
+        if key in old:
+            metadata[key] = old[key]
+        else:
+            metadata.pop(key, None)
+    if "generateName" in old:
+        metadata["generateName"] = old["generateName"]
+    if "deletionTimestamp" in old:
+        _forbid_new_finalizers(resource, target, old, metadata)
+    return metadata
+
+
+def _forbid_new_finalizers(resource: Resource, target: Target, old: Object, new: Object) -> None:
+    added = sorted(set(new.get("finalizers") or []) - set(old.get("finalizers") or []))
+    if added:
+        kind = resource.kind
+        error = strategies.forbidden_finalizers(added)
+        raise invalid(kind.group, kind.kind, target.name, [error])
+
+
+def _check_namespace(metadata: Object, target: Target) -> None:
+    if metadata.get("namespace") not in (None, "", target.namespace):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def _check_uid(resource: Resource, metadata: Object, entry: Entry) -> None:
+    uid = metadata.get("uid")
+    if uid and uid != entry.uid:
+        kind = resource.kind
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {entry.uid}"
+        raise conflict(kind.group, kind.plural, entry.key[1], why)
+
+
+def _name_mismatch(given: str, wanted: str) -> str:
+    return f"the name of the object ({given}) does not match the name on the URL ({wanted})"
+
+
+def _require_namespace(server: "Server", target: Target) -> None:
+    kind = target.resource.kind
+    if not kind.namespaced or kind.kind == "Namespace":
+        return
+    namespace = target.namespace or ""
+    found = server.store.collection(("", "namespaces")).entries.get(("", namespace))
+    if found is None:
+        raise not_found("", "namespaces", namespace)
+    if "deletionTimestamp" in found.metadata:
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        error = forbidden(kind.group, kind.plural, target.name, why)
+        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated",
+                 "field": "metadata.namespace"}  # fmt: skip
+        error.details["causes"] = [cause]
+        raise error
+
+
+def _prepared(server: "Server", resource: Resource, new: Object, old: Object | None, options: WriteOptions) -> Object:
+    new = fill_defaults(schema_of(resource), new)
+    new = strategies.prepare(server, resource, new, old)
+    return admission.mutate(server, resource, new, old, options)
+
+
+def _check(
+    server: "Server",
+    target: Target,
+    new: Object,
+    old: Object | None,
+    options: WriteOptions,
+    warnings: list[str],
+) -> None:
+    resource = target.resource
+    errors = validate(resource, new, old, target.subresource)
+    if errors:
+        kind = resource.kind
+        raise invalid(kind.group, kind.kind, new["metadata"].get("name", ""), errors)
+    if target.subresource != "status":
+        warnings += admission.validate(server, resource, new, old, options)
+
+
+def _changed_generation(resource: Resource, old: Object, new: Object) -> bool:
+    if not resource.generation:
+        return False
+    if old.get("spec") is not new.get("spec") and old.get("spec") != new.get("spec"):
+        return True
+    if not resource.custom:
+        return False
+    ignored = {"metadata", "spec", "apiVersion", "kind"} | ({"status"} if resource.has_status else set())
+    return {key: value for key, value in old.items() if key not in ignored} != {
+        key: value for key, value in new.items() if key not in ignored
+    }
+
+
+def _managed_by_hand(new: Object, old: Object) -> list[Object] | None:
+    """A client may rewrite managedFields (kubectl does when it changes to server-side apply)."""
+    given = new["metadata"].get("managedFields")
+    before = old["metadata"].get("managedFields") or []
+    if given is None or given == before:
+        return None
+    return [entry for entry in given if entry] if isinstance(given, list) else None
+
+
+def _commit(server: "Server", target: Target, new: Object, options: WriteOptions, written: Written) -> Written:
+    resource, entry = target.resource, written.entry
+    new["metadata"]["resourceVersion"] = str(entry.resource_version)
+    if options.dry_run:
+        written.entry = Entry(entry.key, new, entry.resource_version)
+        return written
+    if server.store.collection(resource.storage).entries.get(entry.key) is not entry:
+        raise modified(resource.kind.group, resource.kind.plural, target.name)
+    if new == entry.object:
+        written.entry = entry
+        return written
+    written.entry = server.store.put(resource.storage, entry.key, new)
+    strategies.after_update(server, resource, written.entry)
+    return written
+
+
+def _manager(resource: Resource, options: WriteOptions, subresource: str) -> Manager:
+    return Manager(options.field_manager, "Update", resource.kind.api_version, subresource)
