@@ -1,0 +1,230 @@
+"""What submitting, editing, scaling, suspending and deleting write, and what they refuse."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import AuditEntry
+from clusters.models import ClusterObject
+from core.errors import Conflict, InvalidInput, NotPermitted
+from tests.workloads.samples import DISAGG, FICTION, MULTINODE
+from workloads import services
+from workloads.document import edit
+from workloads.models import Workload
+
+PASTED = DISAGG.replace("runai-project-a", "runai-assistant")
+ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+ANNOTATIONS = ("metadata", "annotations")
+
+
+def faults(submit: Any, source: str, **options: Any) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidInput) as caught:
+        submit(source, **options)
+    assert not Workload.objects.exists()
+    assert not AuditEntry.objects.exists()
+    return [(fault.field, fault.allowed) for fault in caught.value.faults]
+
+
+def test_the_pasted_disagg_yaml_is_accepted_as_it_is(submit: Any) -> None:
+    workload = submit(PASTED)
+
+    assert workload.name == "vllm-disagg"
+    assert workload.source == PASTED
+    assert (workload.topology_name, workload.required_level, workload.preferred_level) == ("topology-1", "", ZONE)
+    assert (workload.backend, workload.disaggregated, workload.gpus_requested) == ("vllm", True, Decimal(3))
+    assert workload.node_pool.name == "default"
+    assert AuditEntry.objects.get().action == "create"
+
+
+def test_where_no_placement_is_said_the_narrowest_level_is_preferred(submit: Any) -> None:
+    workload = submit(MULTINODE)
+
+    assert (workload.required_level, workload.preferred_level) == ("", "kubernetes.io/hostname")
+
+
+def test_the_fictional_kind_is_refused(submit: Any) -> None:
+    assert faults(submit, FICTION)[0][0] == "kind"
+
+
+@pytest.mark.parametrize("level", ["rack", "topology.kubernetes.io/Rack", "topology.kubernetes.io/region"])
+def test_36_a_level_that_the_topology_lacks_is_refused_naming_the_levels(submit: Any, level: str) -> None:
+    text = edit(PASTED, {(*ANNOTATIONS, "kai.scheduler/topology-required-placement"): level})
+
+    assert faults(submit, text) == [("required_level", f"{ZONE} › {RACK} › kubernetes.io/hostname")]
+
+
+def test_another_topology_than_the_pools_is_refused_naming_it(submit: Any) -> None:
+    text = edit(PASTED, {(*ANNOTATIONS, "kai.scheduler/topology"): "topology-2"})
+
+    assert faults(submit, text) == [("topology", "topology-1")]
+
+
+def test_17_more_gpus_than_any_node_has_is_impossible_not_pending(submit: Any) -> None:
+    text = PASTED.replace('gpu: "1"', 'gpu: "9"')
+
+    assert {field for field, _ in faults(submit, text)} == {
+        "spec.services.VllmDecodeWorker.resources",
+        "spec.services.VllmPrefillWorker.resources",
+    }
+
+
+def test_17_more_than_the_limit_is_impossible_not_pending(submit: Any, quota: Any) -> None:
+    quota.gpu_limit = Decimal(8)
+    quota.save(update_fields=["gpu_limit"])
+
+    assert faults(submit, MULTINODE) == [("gpus", "≤ 8")]
+
+
+def test_non_preemptible_over_the_deserved_quota_is_refused(submit: Any, quota: Any) -> None:
+    quota.gpu_deserved = Decimal(8)
+    quota.save(update_fields=["gpu_deserved"])
+    text = edit(MULTINODE, {("spec", "labels"): {"priorityClassName": "inference"}})
+
+    assert faults(submit, text) == [("gpus", "preemptible, or at most 8")]
+
+
+def test_20_the_departments_queue_is_refused_as_no_leaf(submit: Any) -> None:
+    text = edit(PASTED, {(*ANNOTATIONS, "nvidia.com/kai-scheduler-queue"): "research"})
+
+    assert faults(submit, text) == [("queue", "assistant")]
+
+
+def test_23_a_misspelt_queue_and_class_are_named(submit: Any) -> None:
+    text = edit(
+        PASTED,
+        {
+            (*ANNOTATIONS, "nvidia.com/kai-scheduler-queue"): "asistant",
+            ("metadata", "labels"): {"priorityClassName": "very-importnat"},
+        },
+    )
+
+    assert [field for field, _ in faults(submit, text)] == ["spec.priorityClassName", "queue"]
+
+
+def test_22_a_pool_without_quota_is_refused_naming_the_pools_that_have_one(submit: Any, h200: Any) -> None:
+    text = edit(MULTINODE, {("spec", "labels"): {"kai.scheduler/node-pool": "h200"}})
+
+    assert faults(submit, text)[0] == ("node_pool", "default")
+
+
+def test_an_unknown_pool_is_refused_naming_the_pools(submit: Any, h200: Any) -> None:
+    text = edit(MULTINODE, {("spec", "labels"): {"kai.scheduler/node-pool": "h300"}})
+
+    assert faults(submit, text) == [("node_pool", "default, h200")]
+
+
+def test_names_share_a_budget_with_component_names(submit: Any) -> None:
+    text = MULTINODE.replace("name: qwen", "name: " + "q" * 30)
+
+    assert faults(submit, text) == [("metadata.name", "at most 45 together")]
+
+
+def test_a_name_is_taken_once_in_the_whole_cluster(submit: Any, cluster: Any) -> None:
+    submit(PASTED)
+
+    with pytest.raises(Conflict):
+        submit(PASTED)
+    assert Workload.objects.count() == 1
+
+
+def test_a_graph_that_somebody_else_made_in_another_namespace_takes_the_name(submit: Any, cluster: Any) -> None:
+    ClusterObject.objects.create(
+        cluster=cluster,
+        uid="x",
+        name="vllm-disagg",
+        namespace="elsewhere",
+        resource_version="1",
+        created_at=timezone.now(),
+        group="nvidia.com",
+        plural="dynamographdeployments",
+        manifest={},
+    )
+
+    with pytest.raises(Conflict):
+        submit(PASTED)
+
+
+def test_a_viewer_may_not_submit_and_nothing_is_written(
+    project: Any, quota: Any, topology: Any, viewer: Any, actor: Any
+) -> None:
+    with pytest.raises(NotPermitted, match="workloads:create"):
+        services.submit_workload(actor(viewer), project=project, source=PASTED)
+
+    assert not Workload.objects.exists()
+
+
+def test_scaling_changes_one_number_and_keeps_the_comments(submit: Any, researcher: Any, actor: Any) -> None:
+    workload = submit(PASTED)
+
+    services.scale_workload(actor(researcher), workload=workload, component="VllmDecodeWorker", replicas=5)
+
+    assert workload.source == PASTED.replace("replicas: 2  # as many", "replicas: 5  # as many")
+    assert (workload.gpus_requested, workload.generation) == (Decimal(6), 2)
+
+
+def test_scaling_to_what_is_no_count_is_refused(submit: Any, researcher: Any, actor: Any) -> None:
+    workload = submit(PASTED)
+
+    with pytest.raises(InvalidInput):
+        services.scale_workload(actor(researcher), workload=workload, component="VllmDecodeWorker", replicas=-1)
+    workload.refresh_from_db()
+    assert workload.generation == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("name: qwen", "name: qwen-2", "metadata.name"),
+        ("name: decode", "name: decoder", "spec.components"),
+        ("minAvailable: 2", "minAvailable: 1", "spec.components[1].minAvailable"),
+        ("nodeCount: 2", "nodeCount: 3", "spec.components[1].multinode.nodeCount"),
+        ("Framework: sglang", "Framework: vllm", "spec.backendFramework"),
+    ],
+)
+def test_what_a_running_workload_keeps_is_named(
+    submit: Any, admin: Any, actor: Any, old: str, new: str, field: str
+) -> None:
+    workload = submit(MULTINODE)
+
+    with pytest.raises(InvalidInput) as caught:
+        services.update_workload(actor(admin), workload=workload, source=MULTINODE.replace(old, new, 1))
+
+    assert [fault.field for fault in caught.value.faults] == [field]
+
+
+def test_a_suspended_workload_may_change_its_placement(submit: Any, admin: Any, actor: Any) -> None:
+    workload = submit(MULTINODE, stopped=True)
+    Workload.objects.update(phase="Stopped")
+    workload.refresh_from_db()
+    text = edit(MULTINODE, {("spec", "annotations"): {"kai.scheduler/topology-required-placement": RACK}})
+
+    services.update_workload(actor(admin), workload=workload, source=text)
+
+    assert (workload.required_level, workload.preferred_level) == (RACK, "")
+
+
+def test_suspend_resume_and_delete_are_intents_with_an_audit_row_each(submit: Any, admin: Any, actor: Any) -> None:
+    workload = submit(PASTED)
+
+    services.suspend_workload(actor(admin), workload=workload)
+    services.suspend_workload(actor(admin), workload=workload)
+    services.resume_workload(actor(admin), workload=workload)
+    services.delete_workload(actor(admin), workload=workload)
+
+    assert list(AuditEntry.objects.order_by("pk").values_list("action", flat=True)) == [
+        "create",
+        "suspend",
+        "resume",
+        "delete",
+    ]
+    assert workload.is_being_deleted
+    with pytest.raises(Conflict):
+        services.suspend_workload(actor(admin), workload=workload)
+
+
+def test_a_clone_is_the_same_document_under_another_name(submit: Any) -> None:
+    workload = submit(PASTED)
+
+    assert services.clone_source(workload, "copy") == PASTED.replace("name: vllm-disagg", "name: copy", 1)
