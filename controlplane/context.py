@@ -82,6 +82,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
     return {
         "nav": tuple(_groups(request, user)),
         "account_role": _role_label(user),
+        "live_url": reverse("live"),
     }
 
 

@@ -4,12 +4,17 @@ from importlib.util import find_spec
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from controlplane import views
+from controlplane import health_views, views
+from controlplane.live_views import live
 
 PACKAGES = ("clusters", "topology", "organizations", "workloads", "metrics")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.overview, name="overview"),
+    path("live", live, name="live"),
+    path("healthz", health_views.healthz, name="healthz"),
+    path("readyz", health_views.readyz, name="readyz"),
+    path("metrics", health_views.metrics, name="metrics"),
     path("account/", include("accounts.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
     *(path("", include(f"{package}.urls")) for package in PACKAGES if find_spec(f"{package}.urls")),

@@ -1,0 +1,85 @@
+"""How each part of the installation does: the database, the broker, workers, beat, and every cluster's watcher."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.utils import timezone
+
+from clusters.models import Cluster
+from controlplane import heartbeats
+from core import broker
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part. `age` is the time since it last gave a sign, None where it never did or where age says nothing.
+
+    `required`: without it Muster does not do its job. A cluster's watcher may be down without the rest being so.
+    """
+
+    name: str
+    healthy: bool
+    message: str = ""
+    age: timedelta | None = None
+    required: bool = True
+
+
+def parts() -> Sequence[Part]:
+    """All parts, in the order in which they depend on each other; takes a second or two at most."""
+    database = _database()
+    if not database.healthy:
+        return (database,)
+    return (database, _broker(), _process("worker"), _process("beat"), *_watchers())
+
+
+def is_ready(found: Sequence[Part]) -> bool:
+    """Whether every required part is healthy."""
+    return all(part.healthy for part in found if part.required)
+
+
+def _database() -> Part:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        return Part("database", healthy=False, message=str(error).split("\n", 1)[0])
+    return Part("database", healthy=True)
+
+
+def _broker() -> Part:
+    if broker.is_alive():
+        return Part("broker", healthy=True)
+    return Part("broker", healthy=False, message="The broker does not answer. Work goes on, later than usual.")
+
+
+def _process(kind: str) -> Part:
+    at = heartbeats.latest(kind)
+    if at is None:
+        return Part(kind, healthy=False, message=f"No {kind} has run yet.")
+    age = _age(at)
+    if age <= heartbeats.STALE_AFTER:
+        return Part(kind, healthy=True, age=age)
+    return Part(kind, healthy=False, message=f"No {kind} has given a sign since {at:%Y-%m-%dT%H:%M:%SZ}.", age=age)
+
+
+def _watchers() -> list[Part]:
+    return [_watcher(cluster) for cluster in Cluster.objects.filter(deletion_requested_at=None).order_by("name")]
+
+
+def _watcher(cluster: Cluster) -> Part:
+    name = f"watcher of {cluster.name}"
+    until = cluster.watcher_until
+    if until is None or until < timezone.now():
+        since = f" since {until:%Y-%m-%dT%H:%M:%SZ}" if until else ""
+        return Part(name, healthy=False, message=f"Nobody watches the cluster{since}.", required=False)
+    errors = [f"{kind}: {state['error']}" for kind, state in sorted(cluster.streams.items()) if state.get("error")]
+    at = cluster.last_contact_at
+    return Part(name, not errors, "; ".join(errors), _age(at) if at else None, required=False)
+
+
+def _age(at: datetime) -> timedelta:
+    # Clocks differ: an age is never negative.
+    return max(timezone.now() - at, timedelta(0))

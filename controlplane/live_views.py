@@ -1,0 +1,96 @@
+"""The stream of live topics, `/live?topic=…`: who may listen to what."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from accounts.models import User
+from accounts.permissions import ScopedQuerySet, has_right
+from clusters.models import Cluster
+from controlplane.live import Page, stream
+from core.live import row_topics
+
+MAX_TOPICS = 50
+
+Answer = TypeVar("Answer")
+
+
+@require_GET
+async def live(request: HttpRequest) -> StreamingHttpResponse:
+    """Server-sent events: JSON lists of the page's topics; events `state` and `poll` (see static/js/live.js)."""
+    topics = request.GET.getlist("topic")[:MAX_TOPICS]
+    session_key = request.session.session_key or ""
+    user_pk = (await request.auser()).pk
+    page = Page(await _away(lambda: _allowed(user_pk, topics)), row_topics(User._meta.label, user_pk)[1])
+    await sync_to_async(connection.close)()  # a stream lasts hours; it holds no connection
+    response = StreamingHttpResponse(
+        stream(page, lambda: _away(lambda: _state(user_pk, session_key, page.topics))),
+        content_type="text/event-stream",
+    )
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _away(question: Callable[[], Answer]) -> Answer:
+    """Ask the database in a thread of the pool and give its connection back."""
+
+    def ask() -> Answer:
+        try:
+            return question()
+        finally:
+            connection.close()
+
+    return await sync_to_async(ask, thread_sensitive=False)()
+
+
+def _allowed(user_pk: Any, topics: list[str]) -> frozenset[str]:
+    user = User.objects.filter(pk=user_pk, is_active=True).first()
+    return frozenset(topic for topic in topics if user is not None and _may_hear(user, topic))
+
+
+def _may_hear(user: User, topic: str) -> bool:
+    """`<model label>` and `…@<cluster>` take the right to read somewhere, `<model label>.<pk>` sight of the row."""
+    name, _at, _cluster = topic.partition("@")
+    app_label, _dot, rest = name.partition(".")
+    model_name, _dot, pk = rest.partition(".")
+    try:
+        model = apps.get_model(app_label, model_name)
+    except (LookupError, ValueError):
+        return False
+    rows = model._default_manager.all()
+    if not isinstance(rows, ScopedQuerySet):
+        return has_right(user, "nodes:read")
+    if not has_right(user, rows.right):
+        return False
+    try:
+        return not pk or rows.visible_to(user).filter(pk=pk).exists()
+    except (ValueError, TypeError):
+        return False
+
+
+def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, str] | None:
+    """What the live dot says; None when the session ended or a topic may no longer be heard."""
+    user = User.objects.filter(pk=user_pk, is_active=True).first()
+    if user is None or not _session_holds(user, session_key) or not all(_may_hear(user, t) for t in topics):
+        return None
+    silent = Cluster.objects.visible_to(user).filter(watcher_until__lt=timezone.now()).order_by("watcher_until")
+    for cluster in silent[:1]:
+        since = cluster.watcher_until or timezone.now()
+        return {"stale": _("watcher of %(cluster)s is down") % {"cluster": cluster}, "since": since.isoformat()}
+    return {}
+
+
+def _session_holds(user: User, session_key: str) -> bool:
+    stored = SessionStore(session_key).load().get(HASH_SESSION_KEY, "")
+    return constant_time_compare(stored, user.get_session_auth_hash())
