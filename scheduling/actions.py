@@ -1,12 +1,25 @@
 """The actions of a cycle in KAI's order, and what is reported at its end."""
 
+import msgspec
+
 from scheduling import verdicts
+from scheduling.evicting import (
+    CONSOLIDATION,
+    PREEMPT,
+    RECLAIM,
+    STALE,
+    Evicting,
+    FailedJobs,
+    delay_error,
+    eviction_texts,
+)
 from scheduling.gangs import tasks_to_place
 from scheduling.order import JobQueue
 from scheduling.placement import Placer
 from scheduling.resources import triple
+from scheduling.search import Solution
 from scheduling.session import Session
-from scheduling.state import Job, Status, Task
+from scheduling.state import ACTIVE, DEFAULT_PODSET, Job, Status, Task
 from scheduling.structs import (
     Condition,
     CycleResult,
@@ -30,6 +43,8 @@ class Actions:
         self.events: list[Event] = []
         self.started: list[str] = []
         self.stale_since: dict[str, float] = {}
+        self.stale_evicted: set[str] = set()
+        self.evicting = Evicting(self.session, self.placer)
 
     def run(self) -> CycleResult:
         """All actions, then the report."""
@@ -37,6 +52,11 @@ class Actions:
             if job.queue not in self.session.queues.by_name:
                 job.errors.append(verdicts.queue_missing(job.queue))
         self.allocate()
+        if self.session.config.consolidation:
+            self._evict_for(CONSOLIDATION)
+        self._evict_for(RECLAIM)
+        self._evict_for(PREEMPT)
+        self._evict_stale()
         return self.report()
 
     def waiting(self) -> list[Job]:
@@ -79,6 +99,103 @@ class Actions:
             if task.status is Status.ALLOCATED and task.job is job:
                 self.session.pipeline(task, task.node)
         return True
+
+    def _evict_for(self, action: str) -> None:
+        """Search victims for each waiting job in turn."""
+        failed: dict[str, FailedJobs] = {}
+        queue = self.queue_of([job for job in self.waiting() if self._may_evict(job, action)])
+        while queue:
+            job = queue.pop()
+            if action == RECLAIM and not self.evicting.may_reclaim(job):
+                continue
+            known = failed.setdefault("" if action == CONSOLIDATION else job.queue, FailedJobs())
+            if not known.easier(job) or self.evicting.hopeless(job):
+                continue
+            mark = self.session.mark()
+            solution = self._solve(action, job)
+            if solution is None:
+                known.add(job)
+                continue
+            self._commit_evictions(action, job, mark)
+
+    def _may_evict(self, job: Job, action: str) -> bool:
+        if action == CONSOLIDATION and not job.group.preemptible:
+            return False
+        queue = self.session.queues.by_name.get(job.queue)
+        if queue is None or not queue.leaf:
+            return False
+        error = delay_error(job, self.session.now)
+        if error is not None and not any(each.reason == error.reason for each in job.errors):
+            job.errors.append(error)
+        return error is None
+
+    def _solve(self, action: str, job: Job) -> Solution | None:
+        if action == CONSOLIDATION:
+            return self.evicting.consolidate(job)
+        return self.evicting.reclaim(job) if action == RECLAIM else self.evicting.preempt(job)
+
+    def _commit_evictions(self, action: str, job: Job, mark: int) -> None:
+        """Write down who goes and why, with the queues' numbers from before, then make it final."""
+        journal = self.session.journal[mark:]
+        victims = list(dict.fromkeys(task for kind, task, _ in journal if kind == "evict"))
+        gone = [task for task in victims if task.status is Status.RELEASING or task.origin >= 0]
+        texts = self._texts_before(action, job, gone, mark)
+        notes = {
+            "num-evicted-pods": str(len(victims)),
+            "evictor-action-type": action,
+            "evictor-pod-group-name": job.group.name,
+            "evictor-pod-group-namespace": job.group.namespace,
+        }
+        for task in gone:
+            self._record(task, Eviction(task.key, task.job.key, action, texts[task.key], job.key), notes)
+        self.commit(mark)
+
+    def _texts_before(self, action: str, job: Job, gone: list[Task], mark: int) -> dict[str, str]:
+        """The texts, from the queues as they were before the first eviction of this search."""
+        if action != RECLAIM:
+            return eviction_texts(self.session, action, job, gone)
+        changes = [(task, kind) for kind, task, _ in self.session.journal[mark:]]
+        queues = self.session.queues
+        for task, kind in changes:
+            step = 1 if kind == "evict" else -1
+            queues.book(task.job.queue, task.quota, step, preemptible=task.job.group.preemptible)
+        texts = eviction_texts(self.session, action, job, gone)
+        for task, kind in changes:
+            step = -1 if kind == "evict" else 1
+            queues.book(task.job.queue, task.quota, step, preemptible=task.job.group.preemptible)
+        return texts
+
+    def _record(self, task: Task, eviction: Eviction, notes: dict[str, str]) -> None:
+        if task.status is Status.PIPELINED:
+            moved_to = self.session.nodes.names[task.node]
+            eviction = msgspec.structs.replace(eviction, moved_to=moved_to)
+        self.evicted[task.key] = eviction
+        self.events.append(Event("PodGroup", task.job.key, "Evict", eviction.message, annotations=notes))
+
+    def _evict_stale(self) -> None:
+        """Gangs that run below their minimum for longer than the grace lose their remaining pods."""
+        session = self.session
+        for job in session.jobs.values():
+            if not job.stale:
+                continue
+            since = session.now if job.group.stale_since is None else job.group.stale_since
+            self.stale_since[job.key] = since
+            grace = session.config.staleness_grace if job.group.staleness_grace is None else job.group.staleness_grace
+            if grace < 0 or session.now - since < grace:
+                continue
+            self._evict_gang(job)
+
+    def _evict_gang(self, job: Job) -> None:
+        remaining = [task for task in job.tasks() if task.status in ACTIVE]
+        notes = {"num-evicted-pods": str(len(remaining)), "evictor-action-type": STALE}
+        self.stale_evicted.add(job.key)
+        for task in remaining:
+            named = task.podset.name if task.podset.name != DEFAULT_PODSET else ""
+            text = verdicts.stale_eviction(task, task.podset.min_available, named)
+            mark = self.session.mark()
+            self.session.evict(task)
+            self._record(task, Eviction(task.key, job.key, STALE, text), notes)
+            self.commit(mark)
 
     def commit(self, mark: int) -> None:
         """Make everything since the mark final: bind, note promises."""
@@ -130,7 +247,8 @@ class Actions:
         cleared: list[str],
     ) -> None:
         prefix = self._prefix(job)
-        if job.key in self.stale_since and job.group.stale_since is not None:
+        stale = job.key in self.stale_since and job.group.stale_since is not None
+        if stale or job.key in self.stale_evicted:
             self.events.append(Event("PodGroup", job.key, "StaleJob", verdicts.stale(job)))
         for task in job.invalid:
             self._refuse(task, verdicts.unknown_subgroup(job, task, prefix), pod_conditions)

@@ -105,15 +105,33 @@ def _collect_member(member: Member, *, real: bool) -> list[Task]:
 
 
 def tasks_to_evict(job: Job) -> tuple[list[Task], bool]:
-    """The next victims of a job: one surplus pod, else all pods. The flag says whether more remain."""
-    surplus = any(podset.active > podset.min_available for podset in job.podsets.values())
-    victims: list[Task] = []
-    for podset in ordered(job.podsets.values(), reverse=True):
-        placed = [task for task in reversed(podset.tasks) if task.status in ACTIVE]
-        victims.extend(placed[:1] if podset.active > podset.min_available else placed)
-        if surplus:
-            break
+    """The next victims of a job, and whether pods remain: surplus first, pod by pod, then everything."""
+    victims = _surplus(job.root) or _placed(job.root)
     return victims, len(victims) < job.active
+
+
+def _surplus(subgroup_set: SubGroupSet) -> list[Task]:
+    """A surplus pod somewhere below, else a whole member that is not needed, last in order first."""
+    if not subgroup_set.satisfied_members:
+        return []
+    members = ordered(subgroup_set.members(), reverse=True)
+    for member in members:
+        if isinstance(member, SubGroupSet):
+            victims = _surplus(member)
+        else:
+            victims = _placed(member)[:1] if member.active > member.min_available else []
+        if victims:
+            return victims
+    if subgroup_set.satisfied_members > subgroup_set.needed:
+        for member in members:
+            if victims := _placed(member):
+                return victims
+    return []
+
+
+def _placed(member: Member) -> list[Task]:
+    podsets = [member] if isinstance(member, PodSet) else list(member.all_podsets())
+    return [task for podset in podsets for task in reversed(podset.tasks) if task.status in ACTIVE]
 
 
 def partial(job: Job, tasks: Sequence[Task]) -> Job:

@@ -65,6 +65,10 @@ class NodeTable:
         mask: Mask = np.logical_and(self.usable, np.array(tolerated, dtype=bool))
         return mask
 
+    def matching(self, pod: Pod) -> Mask:
+        """Rows that the pod's selector and affinity name, whatever their state."""
+        return self._selected(pod)
+
     def _selected(self, pod: Pod) -> Mask:
         mask = np.ones(len(self.nodes), dtype=bool)
         for key, wanted in pod.node_selector.items():

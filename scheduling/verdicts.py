@@ -5,6 +5,7 @@ From ``unschedule_info``, ``common_info`` and the status updater of KAI v0.17; c
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from scheduling.queues import QueueState
 from scheduling.resources import CPU, GPU, MEMORY, PODS, Triple, describe, humanize, plain_number
@@ -120,6 +121,22 @@ def failed_pod(job: Job, podset: PodSet, task: Task, placed: int) -> FitError:
             f"sub-group due to: {reason}"
         )
     return FitError(POD_ERRORS, [text])
+
+
+def delayed(delay: float, end: float) -> FitError:
+    """The job may not evict others yet; ``end`` is the moment from which it may."""
+    until = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    text = f"Workload is within its preemption delay window ({go_duration(delay)}) and may not trigger evictions"
+    return FitError(DELAYED, [f"{text} before {until}"])
+
+
+def go_duration(seconds: float) -> str:
+    """Whole seconds as Go prints a duration: 5m0s, 1h0m0s, 45s."""
+    whole = int(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def never_fits(task: Task, text: str) -> FitError:

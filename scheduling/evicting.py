@@ -1,0 +1,254 @@
+"""The actions that evict: consolidation, reclaim, preemption, stale gangs."""
+
+from collections.abc import Callable, Sequence
+
+from scheduling import verdicts
+from scheduling.fit import Chooser
+from scheduling.gangs import quota_to_place, tasks_to_place
+from scheduling.gates import over_quota
+from scheduling.order import JobQueue
+from scheduling.placement import Placer
+from scheduling.queues import QueueState
+from scheduling.reclaim import Ledger, Reclaimer, parting
+from scheduling.resources import DIVIDED, GPU, Triple, triple
+from scheduling.scenarios import Scenario
+from scheduling.search import Search, Solution, Validator, all_placed, split_core, victims_by_job
+from scheduling.session import Session
+from scheduling.state import ACTIVE, FitError, Job, PodSet, Task, total
+
+CONSOLIDATION = "Consolidation"
+RECLAIM = "Reclaim"
+PREEMPT = "Preempt"
+STALE = "StaleGangEviction"
+
+Victims = Callable[[], JobQueue]
+
+
+class Evicting:
+    """Finds victims for one waiting job by the rules of each action."""
+
+    def __init__(self, session: Session, placer: Placer) -> None:
+        self.session = session
+        self.placer = placer
+        self.chooser: Chooser = placer.chooser
+
+    def hopeless(self, job: Job) -> bool:
+        """A pod that no node could hold: no eviction helps; the job's status says so."""
+        for task in tasks_to_place(job, real=False):
+            text = self.chooser.too_large(task)
+            if text:
+                job.errors.append(verdicts.never_fits(task, text))
+                return True
+        return False
+
+    def consolidate(self, job: Job) -> Solution | None:
+        """Move others so that the job fits; tried only when enough GPUs are free in sum."""
+        nodes = self.session.nodes
+        free = float((nodes.idle + nodes.releasing)[nodes.usable, GPU].sum())
+        if free < quota_to_place(job, real=False)[GPU]:
+            return None
+        movable = [
+            each for each in self.session.jobs.values() if each.group.preemptible and each is not job and each.active
+        ]
+        chosen = movable[: self.session.config.max_consolidation_preemptees + 1]
+        return self._search(job, lambda: self._queue(chosen), all_placed)
+
+    def may_reclaim(self, job: Job) -> bool:
+        """Whether the job's queue is entitled to take from others."""
+        return self._reclaimer(job).may_try()
+
+    def reclaim(self, job: Job) -> Solution | None:
+        """Take from other queues what they hold beyond their share or quota."""
+        reclaimer = self._reclaimer(job)
+        queues = self.session.queues
+        victims = [
+            each
+            for each in self.session.jobs.values()
+            if each.queue != job.queue
+            and each.group.preemptible
+            and each.active
+            and each.queue in queues.by_name
+            and reclaimer.may_take_from(queues.by_name[each.queue])
+            and (each.elastic or not self._reclaim_protected(job, each))
+        ]
+        held = {name: list(queue.allocated) for name, queue in queues.by_name.items()}
+
+        def validate(scenario: Scenario) -> bool:
+            asking = self._reclaimer(scenario.probe.job)
+            ledger = Ledger(queues, held, self.session.config.saturation_multiplier)
+            return ledger.allows(asking, _lost(scenario)) and self._spares_protected(
+                scenario, lambda each: self._reclaim_protected(job, each)
+            )
+
+        return self._search(job, lambda: self._queue(victims), validate)
+
+    def preempt(self, job: Job) -> Solution | None:
+        """Take from jobs of lower priority in the same queue."""
+        if over_quota(self.session.queues, job, total(tasks_to_place(job, real=False))):
+            return None
+        victims = [
+            each
+            for each in self.session.jobs.values()
+            if each.group.preemptible
+            and each.group.priority < job.group.priority
+            and each.queue == job.queue
+            and each.active
+            and (each.elastic or not self._preempt_protected(each))
+        ]
+
+        def validate(scenario: Scenario) -> bool:
+            return self._spares_protected(scenario, self._preempt_protected)
+
+        return self._search(job, lambda: self._queue(victims), validate)
+
+    def _search(self, job: Job, victims: Victims, validate: Validator) -> Solution | None:
+        return Search(self.placer, job, victims, validate).run()
+
+    def _queue(self, jobs: Sequence[Job]) -> JobQueue:
+        session = self.session
+        return JobQueue(session.queues, triple(session.total), victims=True).fill(jobs)
+
+    def _reclaimer(self, job: Job) -> Reclaimer:
+        queue = self.session.queues.by_name[job.queue]
+        return Reclaimer(queue, quota_to_place(job, real=False), preemptible=job.group.preemptible)
+
+    def _spares_protected(self, scenario: Scenario, protected: Callable[[Job], bool]) -> bool:
+        """An elastic job in its minimum runtime keeps its minimum."""
+        for key, tasks in victims_by_job(scenario).items():
+            job = self.session.jobs[key]
+            minimum = sum(podset.min_available for podset in job.podsets.values())
+            if job.elastic and protected(job) and minimum > job.used - len(tasks):
+                return False
+        return True
+
+    def _preempt_protected(self, victim: Job) -> bool:
+        queue = self.session.queues.by_name.get(victim.queue)
+        runtime = self.session.config.preempt_min_runtime
+        for each in queue.chain() if queue else ():
+            if each.queue.preempt_min_runtime is not None:
+                runtime = each.queue.preempt_min_runtime
+                break
+        return self._protected(victim, runtime)
+
+    def _reclaim_protected(self, job: Job, victim: Job) -> bool:
+        """The runtime is that of the victim's queue where the hierarchies part, or above it."""
+        queues = self.session.queues.by_name
+        mine, theirs = parting(queues[job.queue], queues[victim.queue])
+        chain = list(theirs.chain())
+        if mine.parent is None and theirs.parent is None:
+            chain = chain[:1]
+        runtime = self.session.config.reclaim_min_runtime
+        for each in chain:
+            if each.queue.reclaim_min_runtime is not None:
+                runtime = each.queue.reclaim_min_runtime
+                break
+        return self._protected(victim, runtime)
+
+    def _protected(self, victim: Job, runtime: float) -> bool:
+        start = victim.group.last_start
+        return start is not None and self.session.now < start + runtime
+
+
+def _lost(scenario: Scenario) -> dict[str, list[Triple]]:
+    """What each queue loses, unit by unit: surplus pods singly, the core of a gang together.
+
+    Pods that have a place again in the same scenario do not count.
+    """
+    lost: dict[str, list[Triple]] = {}
+    for tasks in victims_by_job(scenario).values():
+        job = tasks[0].job
+        core, surplus = split_core(job, tasks)
+        gone = [task for task in core if task.status not in ACTIVE]
+        units = [task.quota for task in surplus if task.status not in ACTIVE]
+        if gone:
+            units.append(total(gone))
+        if units:
+            lost.setdefault(job.queue, []).extend(units)
+    return lost
+
+
+class FailedJobs:
+    """Remembers for which jobs a search failed, so that none that is no easier is tried in this cycle."""
+
+    def __init__(self) -> None:
+        self._smallest: dict[tuple[object, ...], Job] = {}
+
+    def easier(self, job: Job) -> bool:
+        """Whether the job might succeed where a like one failed."""
+        known = self._smallest.get(_signature(job))
+        return known is None or _easier(job, known)
+
+    def add(self, job: Job) -> None:
+        """A search failed."""
+        key = _signature(job)
+        known = self._smallest.get(key)
+        if known is None or _smaller(job, known):
+            self._smallest[key] = job
+
+
+def _signature(job: Job) -> tuple[object, ...]:
+    return tuple(sorted((_set_signature(podset) for podset in job.podsets.values()), key=repr))
+
+
+def _set_signature(podset: PodSet) -> tuple[object, ...]:
+    if podset.active == len(podset.tasks):
+        return ()
+    constraints: list[object] = [podset.constraint]
+    parent = podset.parent
+    while parent is not None:
+        constraints.append(parent.constraint)
+        parent = parent.parent
+    waiting = sorted(repr(task.signature) for task in podset.tasks if task.status not in ACTIVE)
+    return (tuple(constraints), tuple(waiting))
+
+
+def _requests(job: Job) -> list[Triple]:
+    pending = [task.quota for task in job.tasks() if task.may_be_placed(real=True)]
+    return sorted(pending)
+
+
+def _easier(job: Job, known: Job) -> bool:
+    mine, theirs = _requests(job), _requests(known)
+    if not mine or not theirs:
+        return False
+    if len(theirs) > len(mine):
+        return True
+    for index, each in enumerate(mine):
+        if index >= len(theirs):
+            return False
+        if all(each[i] <= theirs[index][i] for i in DIVIDED) and each != theirs[index]:
+            return True
+    return False
+
+
+def _smaller(job: Job, known: Job) -> bool:
+    mine, theirs = _requests(job), _requests(known)
+    if not mine or not theirs or len(mine) > len(theirs):
+        return False
+    return all(all(a[i] <= b[i] for i in DIVIDED) for a, b in zip(mine, theirs, strict=False))
+
+
+def delay_error(job: Job, now: float) -> FitError | None:
+    """The verdict on a job that may not evict yet, None when it may."""
+    group = job.group
+    if group.preemption_delay <= 0:
+        return None
+    end = max(group.created, group.last_eviction or 0.0) + group.preemption_delay
+    return verdicts.delayed(group.preemption_delay, end) if now < end else None
+
+
+def eviction_texts(session: Session, action: str, job: Job, victims: Sequence[Task]) -> dict[str, str]:
+    """Why each victim goes, with the numbers from before any of them went."""
+    if action == PREEMPT:
+        return {task.key: verdicts.preempted(task, job) for task in victims}
+    if action == CONSOLIDATION:
+        return {task.key: verdicts.consolidated(task) for task in victims}
+    reclaimer = session.queues.by_name[job.queue]
+    texts: dict[str, str] = {}
+    for task in victims:
+        victim = session.queues.by_name[task.job.queue]
+        pair: tuple[QueueState | None, QueueState | None] = (victim, reclaimer)
+        if victim.parent is not reclaimer.parent:
+            pair = (victim.parent, reclaimer.parent)
+        texts[task.key] = verdicts.reclaimed(task, job, pair[0] or victim, pair[1] or reclaimer)
+    return texts

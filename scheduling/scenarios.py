@@ -1,0 +1,212 @@
+"""Which victims to try, in which order: the generators of KAI's eviction search.
+
+Victims are taken job by job in batches; a batch (a gang, or one surplus pod) is evicted as a whole. The
+first generator tries only what shares a node with the latest victim, the second grows sets of nodes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduling.gangs import partial, tasks_to_evict, tasks_to_place
+from scheduling.nodes import NodeTable
+from scheduling.order import JobQueue
+from scheduling.resources import GPU
+from scheduling.state import Job, SubGroupSet, Task
+
+Batch = list[Task]
+Amounts = NDArray[np.float64]
+
+
+class Probe:
+    """One question of the search: can this (partial) job be placed, given the victims found so far?"""
+
+    def __init__(self, job: Job, recorded: Sequence[Batch], feasible: set[int]) -> None:
+        self.job = job
+        self.pending = tasks_to_place(job, real=False)
+        self.recorded = list(recorded)
+        self.feasible = feasible
+        self.recorded_tasks = [task for batch in self.recorded for task in batch]
+
+
+class Scenario:
+    """A set of victims to evict together."""
+
+    def __init__(self, probe: Probe, potential: Sequence[Batch]) -> None:
+        self.probe = probe
+        self.batches = [*probe.recorded, *potential]
+        seen: set[str] = set()
+        self.victims: list[Task] = []
+        for batch in self.batches:
+            for task in batch:
+                if task.key not in seen:
+                    seen.add(task.key)
+                    self.victims.append(task)
+        self.fingerprint = (
+            frozenset(task.key for task in probe.pending),
+            frozenset(task.key for task in probe.recorded_tasks),
+            frozenset(task.key for batch in potential for task in batch),
+        )
+
+
+Generator = Callable[[Probe, JobQueue, NodeTable, "Labels"], Iterator[Scenario]]
+Labels = Callable[[str, str], list[str | None]]
+"""Values of a topology level by row: (topology, level) to a column."""
+
+
+class _Accumulator:
+    """Takes victims from the queue, batch by batch, and says when they could be enough."""
+
+    def __init__(self, probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> None:
+        self.probe = probe
+        self.queue = queue
+        self.nodes = nodes
+        self.batches: list[Batch] = []
+        self._recorded = {task.key for task in probe.recorded_tasks}
+        self._gpus: Amounts = nodes.idle[:, GPU] + nodes.releasing[:, GPU]
+        self.free = self._gpus.copy()
+        self._required = sorted((float(task.request[GPU]) for task in probe.pending), reverse=True)
+        self._grouped = _required_by_level(probe.job.root, labels)
+        self._release(probe.recorded_tasks)
+
+    def _release(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            if task.node >= 0:
+                self.free[task.node] += task.request[GPU]
+
+    def advance(self) -> bool:
+        """Take one more batch; False when the next job brought none (its victims are recorded already)."""
+        job = self.queue.pop()
+        victims, more = tasks_to_evict(job)
+        if any(task.key in self._recorded for task in victims):
+            rest = [task for task in job.tasks() if task.key not in self._recorded]
+            if rest:
+                self.queue.push(partial(job, rest))
+            return False
+        if more:
+            chosen = {task.key for task in victims}
+            self.queue.push(partial(job, [task for task in job.tasks() if task.key not in chosen]))
+        if victims:
+            self.batches.append(victims)
+            self._release(victims)
+        return True
+
+    def states(self) -> Iterator[None]:
+        """Stop at every state that the filters let pass, the recorded victims alone first."""
+        if self._valid():
+            yield
+        while self.queue:
+            if self.advance() and self._valid():
+                yield
+
+    def _valid(self) -> bool:
+        return self._selectors_met() and self._domains_suffice() and first_fit(self._required, self.free)
+
+    def _selectors_met(self) -> bool:
+        held = {task.node for batch in self.batches for task in batch}
+        rows = np.array(sorted(self.probe.feasible | held), dtype=np.intp)
+        for task in self.probe.pending:
+            if not (task.pod.node_selector or task.pod.affinity):
+                continue
+            if not len(rows) or not self.nodes.matching(task.pod)[rows].any():
+                return False
+        return True
+
+    def _domains_suffice(self) -> bool:
+        for column, required in self._grouped:
+            sums: dict[str, float] = {}
+            for row, value in enumerate(column):
+                if value:
+                    sums[value] = sums.get(value, 0.0) + float(self.free[row])
+            if not first_fit(required, np.array(list(sums.values()))):
+                return False
+        return True
+
+
+def _required_by_level(root: SubGroupSet, labels: Labels) -> list[tuple[list[str | None], list[float]]]:
+    """Per required level the GPUs of each inner (sub)group that asks for it, largest first."""
+    grouped: dict[tuple[str, str], list[float]] = {}
+    stack = [root]
+    while stack:
+        group = stack.pop()
+        stack.extend(group.groups)
+        constraint = group.constraint
+        if constraint.topology and constraint.required:
+            gpus = sum(float(task.request[GPU]) for podset in group.all_podsets() for task in podset.tasks)
+            grouped.setdefault((constraint.topology, constraint.required), []).append(gpus)
+    return [(labels(*key), sorted(amounts, reverse=True)) for key, amounts in grouped.items()]
+
+
+def first_fit(required: Sequence[float], free: Amounts) -> bool:
+    """Whether each amount, largest first, finds a holder; holders are tried fullest of free first."""
+    if not required or required[0] == 0:
+        return True
+    left = np.sort(free)[::-1].copy()
+    for amount in required:
+        if amount == 0:
+            return True
+        holders = left >= amount
+        if not holders.any():
+            return False
+        left[int(np.argmax(holders))] -= amount
+    return True
+
+
+def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
+    """For each node of the latest victim's job: all batches so far of the jobs with victims on that node."""
+    accumulator = _Accumulator(probe, queue, nodes, labels)
+    for _ in accumulator.states():
+        batches = accumulator.batches
+        if not batches:
+            if probe.recorded:
+                yield Scenario(probe, [])
+            continue
+        latest = batches[-1][-1].job
+        seen: set[frozenset[str]] = set()
+        for row in sorted({task.node for task in latest.tasks() if task.node >= 0}):
+            jobs = {id(task.job) for batch in batches for task in batch if task.node == row}
+            chosen = [batch for batch in batches if id(batch[0].job) in jobs]
+            key = frozenset(task.key for batch in chosen for task in batch)
+            if chosen and key not in seen:
+                seen.add(key)
+                yield Scenario(probe, chosen)
+
+
+def growing(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
+    """Sets of nodes, least capacity first, from the smallest set that could suffice up to all."""
+    accumulator = _Accumulator(probe, queue, nodes, labels)
+    for _ in accumulator.states():
+        if not accumulator.batches:
+            yield Scenario(probe, [])
+            continue
+        yield from _grow(probe, accumulator)
+
+
+def _grow(probe: Probe, accumulator: _Accumulator) -> Iterator[Scenario]:
+    batches = list(accumulator.batches)
+    by_row: dict[int, list[int]] = {}
+    for index, batch in enumerate(batches):
+        for task in batch:
+            if index not in by_row.setdefault(task.node, []):
+                by_row[task.node].append(index)
+    demand = [float(task.request[GPU]) for task in probe.job.tasks()]
+    free = accumulator.free
+    rows = [row for row in by_row if not (min(demand) > 0 and free[row] < min(demand))]
+    rows.sort(key=lambda row: float(free[row]))
+    others = [row for row in probe.feasible if row not in by_row]
+    missing = sum(demand) - sum(float(free[row]) for row in others)
+    for count in range(_smallest_cover([float(free[row]) for row in rows], missing), len(rows) + 1):
+        picked = {index for row in rows[:count] for index in by_row[row]}
+        yield Scenario(probe, [batches[index] for index in sorted(picked)])
+
+
+def _smallest_cover(capacities: Sequence[float], missing: float) -> int:
+    if missing <= 0:
+        return 0
+    covered = 0.0
+    for count, capacity in enumerate(capacities, start=1):
+        covered += capacity
+        if covered >= missing:
+            return count
+    return len(capacities) + 1
