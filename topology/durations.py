@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from core.errors import InvalidInput
 
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|μs|ms|s|m|h|d|w)")
-_GO = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z")
+_PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ns|us|µs|μs|ms|s|m|h|d|w)")
+_GO = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z")
 _NANOSECONDS = {
     "ns": Decimal(1),
     "us": Decimal(10) ** 3,

@@ -101,10 +101,15 @@ def shard_manifest(spec: ShardSpec) -> Manifest:
     }
 
 
-def node_label_manifest(node: str, pool: str) -> Manifest:
-    """All that Muster says of a node: its pool's label. An empty `pool` takes our label away again."""
-    labels = {"labels": {NODE_POOL_LABEL: pool}} if pool else {}
-    return {"apiVersion": NODE.api_version, "kind": NODE.kind, "metadata": {"name": node, **labels}}
+def node_label_manifest(node: str, uid: str, pool: str) -> Manifest:
+    """All that Muster says of a node: its pool's label. An empty `pool` takes our label away again.
+
+    The uid is a precondition: applying to a node that has just gone would make a new Node object.
+    """
+    metadata: dict[str, Any] = {"name": node, "uid": uid}
+    if pool:
+        metadata["labels"] = {NODE_POOL_LABEL: pool}
+    return {"apiVersion": NODE.api_version, "kind": NODE.kind, "metadata": metadata}
 
 
 def _metadata(name: str, owner: str) -> dict[str, Any]:

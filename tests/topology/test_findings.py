@@ -21,7 +21,7 @@ def test_row_39_a_node_that_misses_only_the_middle_level_is_named_with_its_missi
     found = by_code(find([ZONE, RACK, HOST], drawn_fleet()), Code.MISSING_LABEL)
 
     assert [(f.key, f.nodes, f.gpus) for f in found] == [(RACK, ("gpu-09",), 8)]
-    assert found[0].fixes[0].line == "kubectl label nodes gpu-09 topology.kubernetes.io/rack=<value> --overwrite"
+    assert found[0].fixes[0].line == "kubectl label nodes gpu-09 topology.kubernetes.io/rack=z1-r3 --overwrite"
 
 
 def test_the_value_is_guessed_where_the_neighbours_agree() -> None:

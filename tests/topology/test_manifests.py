@@ -24,8 +24,8 @@ CASES = {
     "binding": binding_manifest(SPEC),
     "shard": shard_manifest(ShardSpec("h200", "topology.NodePool.2", gpu_strategy="spread")),
     "shard-with-runtime": shard_manifest(ShardSpec("h200", "topology.NodePool.2", min_runtime="128h40m0s")),
-    "node-label": node_label_manifest("gpu-17", "h200"),
-    "node-label-removed": node_label_manifest("gpu-17", ""),
+    "node-label": node_label_manifest("gpu-17", "0b1c2d3e", "h200"),
+    "node-label-removed": node_label_manifest("gpu-17", "0b1c2d3e", ""),
 }
 
 
