@@ -1,0 +1,155 @@
+"""Pod and container statuses as a kubelet writes them, step by step. Pure."""
+
+import hashlib
+from collections.abc import Sequence
+from enum import Enum, auto
+
+from simulator.actors.objects import spec_of, status_of
+from simulator.client import Object
+
+
+class Step(Enum):
+    """How far a pod has come."""
+
+    WAITING_FOR_INIT = auto()
+    IMAGE_FAILED = auto()
+    CREATING = auto()
+    RUNNING = auto()
+    READY = auto()
+    LOST = auto()
+
+
+def status_at(step: Step, pod: Object, now: str, *, failing_image: str = "") -> tuple[Object, list[Object]]:
+    """(status without conditions, conditions) of a pod at `step`; `failing_image` with IMAGE_FAILED."""
+    started = step in (Step.RUNNING, Step.READY)
+    status: Object = {
+        "phase": "Running" if started or step is Step.LOST else "Pending",
+        "hostIP": address_of(spec_of(pod).get("nodeName", ""), 10),
+        "startTime": status_of(pod).get("startTime") or now,
+        "containerStatuses": [
+            _container(c, step, pod, now, failing_image) for c in spec_of(pod).get("containers") or ()
+        ],
+    }
+    init = spec_of(pod).get("initContainers") or ()
+    if init:
+        status["initContainerStatuses"] = [_init_container(c, step, now) for c in init]
+    if started:
+        address = address_of(pod["metadata"]["uid"], 10)
+        status |= {"podIP": address, "podIPs": [{"ip": address}]}
+    ready = step is Step.READY
+    not_ready = {"reason": "ContainersNotReady", "message": _unready_text(pod)}
+    lost = {"reason": "NodeLost", "message": "Node is not responding"} if step is Step.LOST else not_ready
+    conditions = [
+        {"type": "PodReadyToStartContainers", "status": "True"},
+        {"type": "Initialized", "status": "False" if step is Step.WAITING_FOR_INIT else "True"},
+        {"type": "ContainersReady", "status": "True" if ready else "False", **({} if ready else lost)},
+        {"type": "Ready", "status": "True" if ready else "False", **({} if ready else lost)},
+        {"type": "PodScheduled", "status": "True"},
+    ]
+    return status, conditions
+
+
+def restarted(pod: Object, now: str, exit_code: int, reason: str) -> Object:
+    """Status of a pod whose main container ended and is running again, not ready yet."""
+    containers = []
+    for number, old in enumerate(status_of(pod).get("containerStatuses") or ()):
+        if number:
+            containers.append(old)
+            continue
+        running = (old.get("state") or {}).get("running") or {}
+        ended = {
+            "exitCode": exit_code,
+            "reason": reason,
+            "startedAt": running.get("startedAt", now),
+            "finishedAt": now,
+        }
+        containers.append(
+            {
+                **old,
+                "ready": False,
+                "started": False,
+                "restartCount": old.get("restartCount", 0) + 1,
+                "lastState": {"terminated": ended},
+                "state": {"running": {"startedAt": now}},
+            }
+        )
+    return {"containerStatuses": containers}
+
+
+def waits_for(pod: Object) -> list[tuple[str, int]]:
+    """(PodClique, ready pods) that Grove's init container waits for."""
+    found = []
+    for container in spec_of(pod).get("initContainers") or ():
+        for argument in container.get("args") or ():
+            if str(argument).startswith("--podcliques="):
+                name, _, number = str(argument).removeprefix("--podcliques=").rpartition(":")
+                found.append((name, int(number)))
+    return found
+
+
+def images_of(pod: Object) -> Sequence[str]:
+    spec = spec_of(pod)
+    parts = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    return [container.get("image", "") for container in parts]
+
+
+def address_of(text: str, network: int) -> str:
+    """A stable address in `network`.0.0.0/8 for a name or uid."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"{network}.{digest[0]}.{digest[1]}.{max(digest[2], 1)}"
+
+
+def _container(container: Object, step: Step, pod: Object, now: str, failing_image: str) -> Object:
+    started = step in (Step.RUNNING, Step.READY, Step.LOST)
+    old = _old_status(pod, container["name"])
+    running = (old.get("state") or {}).get("running") or {}
+    image = container.get("image", "")
+    status: Object = {
+        "name": container["name"],
+        "image": image,
+        "imageID": "",
+        "ready": step is Step.READY,
+        "started": started,
+        "restartCount": old.get("restartCount", 0),
+        "lastState": old.get("lastState") or {},
+    }
+    if started:
+        digest = hashlib.sha256(image.encode()).hexdigest()
+        status["imageID"] = f"{image.rpartition(':')[0] or image}@sha256:{digest}"
+        status["containerID"] = f"containerd://{hashlib.sha256((pod['metadata']['uid'] + image).encode()).hexdigest()}"
+        status["state"] = {"running": {"startedAt": running.get("startedAt", now)}, "waiting": None}
+        return status
+    reason = {"reason": "PodInitializing" if step is Step.WAITING_FOR_INIT else "ContainerCreating"}
+    if step is Step.IMAGE_FAILED and failing_image and failing_image in image:
+        reason = {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{image}"'}
+    status["state"] = {"waiting": reason}
+    return status
+
+
+def _init_container(container: Object, step: Step, now: str) -> Object:
+    waiting = step is Step.WAITING_FOR_INIT
+    done = step in (Step.RUNNING, Step.READY, Step.LOST)
+    state: Object = {"running": {"startedAt": now}} if waiting else {"waiting": {"reason": "PodInitializing"}}
+    if done:
+        ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
+        state = {"terminated": ended, "running": None, "waiting": None}
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": done,
+        "restartCount": 0,
+        "state": state,
+    }
+
+
+def _old_status(pod: Object, name: str) -> Object:
+    for status in status_of(pod).get("containerStatuses") or ():
+        if status.get("name") == name:
+            return dict(status)
+    return {}
+
+
+def _unready_text(pod: Object) -> str:
+    names = " ".join(c["name"] for c in spec_of(pod).get("containers") or ())
+    return f"containers with unready status: [{names}]"

@@ -1,0 +1,174 @@
+"""Drives bound pods through their life, and removes those that were deleted, for all nodes at once."""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from clusters.kinds import NODE, POD
+from simulator.actors.context import Context
+from simulator.actors.controller import Controller
+from simulator.actors.kubelet.lifecycle import Step, images_of, status_at, waits_for
+from simulator.actors.kubelet.logs import ready_line, start_lines
+from simulator.actors.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
+from simulator.client import Object
+
+log = logging.getLogger(__name__)
+
+LOST_NODE = "node.kubernetes.io/unreachable"
+BY_CLIQUE = "podclique"
+BY_NODE = "node"
+INIT_POLL_S = 0.5
+FINISHED = ("Failed", "Succeeded")
+
+
+class Logs(Protocol):
+    """Where container output goes (`simulator.api.hooks.PodLogs`)."""
+
+    def append(self, namespace: str, pod: str, container: str, line: str) -> None: ...
+
+    def clear(self, namespace: str, pod: str) -> None: ...
+
+
+class PodLifecycle(Controller):
+    """A pod that is Running and Ready costs nothing: it is not even queued."""
+
+    kinds = (POD, NODE)
+    workers = 8
+
+    def __init__(self, context: Context, logs: Logs | None) -> None:
+        self._logs = logs
+        self._bound_at: dict[str, float] = {}
+        self._started_at: dict[str, float] = {}
+        super().__init__(context)
+
+    def setup(self) -> None:
+        pods = self.informer(POD)
+        pods.add_index(BY_NODE, lambda pod: [spec_of(pod).get("nodeName") or ""])
+        self.watch(POD, _needs_work)
+        self.watch(NODE, self._pods_of_node)
+        self.context.faults.on_change(self._on_fault)
+
+    async def reconcile(self, key: Key) -> float | None:
+        pod = self.informer(POD).get(key)
+        if pod is None:
+            self._forget(key)
+            return None
+        node = spec_of(pod).get("nodeName") or ""
+        if is_deleting(pod):
+            return await self._terminate(pod, node)
+        if not node or status_of(pod).get("phase") in FINISHED:
+            return None
+        if self._is_lost(node):
+            return None
+        return await self._advance(pod)
+
+    async def _advance(self, pod: Object) -> float | None:
+        """One step of a starting pod; seconds until the next one."""
+        if status_of(pod).get("phase") != "Running":
+            return await self._start(pod)
+        if has_condition(pod, "Ready"):
+            return None
+        uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
+        left = self._started_at.setdefault(uid, now) + self.context.options.readiness_s - now
+        if left > 0:
+            return left
+        await self._write(pod, Step.READY)
+        self._log_ready(pod)
+        self._bound_at.pop(uid, None)
+        self._started_at.pop(uid, None)
+        return None
+
+    async def _start(self, pod: Object) -> float:
+        uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
+        failing = self._failing_image(pod)
+        if failing:
+            return await self._fail_image(pod, failing)
+        if not self._predecessors_ready(pod):
+            await self._write(pod, Step.WAITING_FOR_INIT)
+            return INIT_POLL_S
+        left = self._bound_at.setdefault(uid, now) + self.context.options.container_start_s - now
+        if left > 0:
+            await self._write(pod, Step.CREATING)
+            return left
+        await self._write(pod, Step.RUNNING)
+        self._started_at[uid] = now
+        self._log_start(pod)
+        return self.context.options.readiness_s
+
+    async def _terminate(self, pod: Object, node: str) -> float | None:
+        """The kubelet confirms a deletion; a pod without a node, or whose node is gone, needs none."""
+        exists = self.informer(NODE).get(("", node)) is not None
+        if node and exists and self._is_lost(node):
+            return None
+        uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
+        grace = pod["metadata"].get("deletionGracePeriodSeconds", 30)
+        needed = min(self.context.options.termination_s, grace) if node and exists else 0.0
+        left = self._bound_at.setdefault(f"{uid}-", now) + needed - now
+        if left > 0:
+            return left
+        await self.context.delete(POD, pod, grace_period_seconds=0)
+        self._bound_at.pop(f"{uid}-", None)
+        self._forget(key_of(pod))
+        return None
+
+    async def _write(self, pod: Object, step: Step, failing: str = "") -> None:
+        status, conditions = status_at(step, pod, self.context.timestamp(), failing_image=failing)
+        await self.context.put_status(POD, pod, status, conditions)
+
+    async def _fail_image(self, pod: Object, image: str) -> float:
+        await self._write(pod, Step.IMAGE_FAILED, image)
+        text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to resolve reference'
+        self.context.events.record((POD, pod), "Failed", text, component="kubelet", event_type="Warning")
+        return self.context.options.image_retry_s
+
+    def _failing_image(self, pod: Object) -> str:
+        fault = self.context.faults.active("image-not-pullable")
+        if fault is None:
+            return ""
+        part = str(fault.parameters.get("image", ""))
+        return next((image for image in images_of(pod) if part in image), "")
+
+    def _predecessors_ready(self, pod: Object) -> bool:
+        namespace = pod["metadata"]["namespace"]
+        for clique, wanted in waits_for(pod):
+            pods = self.informer(POD).by_index(BY_CLIQUE, f"{namespace}/{clique}")
+            if sum(has_condition(other, "Ready") for other in pods) < wanted:
+                return False
+        return True
+
+    def _is_lost(self, node: str) -> bool:
+        fault = self.context.faults.active("node-lost")
+        return fault is not None and fault.parameters.get("node", node) == node
+
+    def _log_start(self, pod: Object) -> None:
+        if self._logs is not None:
+            namespace, name = key_of(pod)
+            for container, line in start_lines(pod, self.context.timestamp()):
+                self._logs.append(namespace, name, container, line)
+
+    def _log_ready(self, pod: Object) -> None:
+        if self._logs is not None:
+            namespace, name = key_of(pod)
+            container = spec_of(pod)["containers"][0]["name"]
+            self._logs.append(namespace, name, container, ready_line(pod, self.context.timestamp()))
+
+    def _forget(self, key: Key) -> None:
+        if self._logs is not None:
+            self._logs.clear(*key)
+
+    def _pods_of_node(self, node: Object) -> list[Key]:
+        pods = self.informer(POD).by_index(BY_NODE, node["metadata"]["name"])
+        return [key_of(pod) for pod in pods if _needs_work(pod)]
+
+    def _on_fault(self) -> None:
+        for pod in self.informer(POD).values():
+            for key in _needs_work(pod):
+                self.queue.add(key)
+
+
+def _needs_work(pod: Object) -> list[Key]:
+    if is_deleting(pod):
+        return [key_of(pod)]
+    if not spec_of(pod).get("nodeName") or status_of(pod).get("phase") in FINISHED:
+        return []
+    return [] if has_condition(pod, "Ready") else [key_of(pod)]

@@ -1,0 +1,81 @@
+"""Kubernetes quantities: `500m`, `2`, `64Gi`, `1.5G`, `1e3` to exact decimals and back. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+QUANTITY = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)?)$")
+SUFFIXES = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "k": Decimal(10) ** 3,
+    "M": Decimal(10) ** 6,
+    "G": Decimal(10) ** 9,
+    "T": Decimal(10) ** 12,
+    "P": Decimal(10) ** 15,
+    "E": Decimal(10) ** 18,
+    **{f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)},
+}
+
+Amounts = dict[str, Decimal]
+
+
+def parse_quantity(text: object) -> Decimal:
+    """Raises ValueError on what is no quantity."""
+    match = QUANTITY.match(str(text).strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a Kubernetes quantity")
+    number = Decimal(match[1])
+    if match[2]:
+        return number * Decimal(f"1{match[2]}")
+    return number * SUFFIXES[match[3]] if match[3] else number
+
+
+def format_quantity(amount: Decimal) -> str:
+    """Whole numbers as they are, others in thousandths: `4`, `500m`."""
+    if amount == amount.to_integral_value():
+        return str(int(amount))
+    return f"{int((amount * 1000).to_integral_value())}m"
+
+
+def parse_amounts(resources: Mapping[str, object] | None) -> Amounts:
+    return {name: parse_quantity(value) for name, value in (resources or {}).items()}
+
+
+def add(total: Amounts, more: Mapping[str, Decimal]) -> None:
+    """Adds in place."""
+    for name, amount in more.items():
+        total[name] = total.get(name, Decimal(0)) + amount
+
+
+def format_amounts(amounts: Mapping[str, Decimal]) -> dict[str, str]:
+    """Without zeros: what KAI's controllers write."""
+    return {name: format_quantity(amount) for name, amount in sorted(amounts.items()) if amount}
+
+
+def pod_requests(spec: Mapping[str, object]) -> Amounts:
+    """Sum over containers, at least the largest init container, plus overhead: the scheduler's view of a pod."""
+    total: Amounts = {}
+    for container in _containers(spec, "containers"):
+        add(total, _requests(container))
+    for container in _containers(spec, "initContainers"):
+        for name, amount in _requests(container).items():
+            total[name] = max(total.get(name, Decimal(0)), amount)
+    overhead = spec.get("overhead")
+    if isinstance(overhead, Mapping):
+        add(total, parse_amounts(overhead))
+    return total
+
+
+def _containers(spec: Mapping[str, object], part: str) -> Iterable[Mapping[str, object]]:
+    found = spec.get(part)
+    return found if isinstance(found, list) else ()
+
+
+def _requests(container: Mapping[str, object]) -> Amounts:
+    """Requests; a limit without a request is the request."""
+    resources = container.get("resources")
+    if not isinstance(resources, Mapping):
+        return {}
+    return parse_amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})

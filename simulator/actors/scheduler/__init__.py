@@ -1,0 +1,1 @@
+"""KAI's scheduler, binder, podgroup-controller and queue-controller around the pure engine `scheduling`."""

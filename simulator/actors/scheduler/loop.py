@@ -1,0 +1,127 @@
+"""The scheduling loop: one per shard, woken by changes, thinking in a thread so that the event loop stays free."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from clusters.kinds import KAI_SCHEDULING_SHARD
+from scheduling.cycle import run_cycle
+from scheduling.structs import Resources, SchedulerConfig
+from simulator.actors.context import Context
+from simulator.actors.durations import parse_duration
+from simulator.actors.objects import spec_of
+from simulator.actors.scheduler.cache import KINDS, SchedulerCache
+from simulator.actors.scheduler.read import UnreadableObject
+from simulator.actors.scheduler.write import SCHEDULER, DecisionWriter
+from simulator.client import KubeError, Object
+
+log = logging.getLogger(__name__)
+
+
+def shard_config(shard: Object | None, staleness_grace: float) -> SchedulerConfig:
+    """Engine settings of a SchedulingShard (kai-scheduler.md §1.5); KAI's defaults without one."""
+    spec = spec_of(shard) if shard else {}
+    placement = spec.get("placementStrategy") or {}
+    runtime = spec.get("minRuntime") or {}
+    return SchedulerConfig(
+        k_value=float(spec.get("kValue") or 1.0),
+        gpu_placement=placement.get("gpu") or "binpack",
+        cpu_placement=placement.get("cpu") or "binpack",
+        staleness_grace=staleness_grace,
+        preempt_min_runtime=_runtime(runtime.get("preemptMinRuntime")),
+        reclaim_min_runtime=_runtime(runtime.get("reclaimMinRuntime")),
+    )
+
+
+class Scheduler:
+    """All shards of a cluster: the default one always, and one per SchedulingShard with a partition value."""
+
+    def __init__(self, context: Context) -> None:
+        self.fair_share: dict[str, Mapping[str, Resources]] = {}
+        """Per shard, per queue: the numbers behind the metric `kai_queue_fair_share_*`."""
+        self._context = context
+        self._cache = SchedulerCache(context.informers)
+        self._cache.on_change = self._wake_all
+        self._writer = DecisionWriter(context, self._cache)
+        self._shards: dict[str, asyncio.Task[None]] = {}
+        self._wake: dict[str, asyncio.Event] = {}
+        self._shards_changed = asyncio.Event()
+        context.informers.of(KAI_SCHEDULING_SHARD).subscribe(lambda _old, _new: self._on_shard())
+
+    async def run(self) -> None:
+        await self._context.informers.wait_synced((*KINDS, KAI_SCHEDULING_SHARD))
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._shards_changed.clear()
+                wanted = {"", *self._partitions()}
+                for pool in wanted - set(self._shards):
+                    self._wake[pool] = asyncio.Event()
+                    self._shards[pool] = group.create_task(self._run_shard(pool), name=f"shard {pool!r}")
+                for pool in set(self._shards) - wanted:
+                    self._shards.pop(pool).cancel()
+                    del self._wake[pool]
+                    self.fair_share.pop(pool, None)
+                await self._shards_changed.wait()
+
+    async def _run_shard(self, pool: str) -> None:
+        """Waits for a change (or, while something is pending, for the retry period), then thinks once."""
+        wake, options = self._wake[pool], self._context.options
+        wake.set()
+        while True:
+            pending = self._cache.has_pending(pool)
+            try:
+                async with asyncio.timeout(options.retry_period_s if pending else None):
+                    await wake.wait()
+            except TimeoutError:
+                pass
+            wake.clear()
+            await self._context.wait_up(SCHEDULER)
+            await self._cycle(pool)
+            await asyncio.sleep(options.schedule_period_s)
+
+    async def _cycle(self, pool: str) -> None:
+        circle = self._cache.queue_cycle()
+        if circle:
+            log.warning("queues in a circle of parents stop the whole scheduler: %s", ", ".join(circle))
+            return
+        try:
+            snapshot = self._cache.snapshot(pool, self._context.now().timestamp())
+        except UnreadableObject as error:
+            log.warning("the scheduler's clients cannot decode an object, nothing is scheduled: %s", error)
+            return
+        config = shard_config(self._shard(pool), self._context.options.staleness_grace_s())
+        result = await asyncio.to_thread(run_cycle, snapshot, config)
+        self.fair_share[pool] = result.fair_share
+        try:
+            await self._writer.write(result, pool)
+        except (KubeError, OSError) as error:
+            log.debug("shard %r: %s", pool, error)
+            self._wake_all()
+
+    def _partitions(self) -> set[str]:
+        return {
+            value
+            for shard in self._context.informers.of(KAI_SCHEDULING_SHARD).values()
+            if (value := spec_of(shard).get("partitionLabelValue"))
+        }
+
+    def _shard(self, pool: str) -> Object | None:
+        for shard in self._context.informers.of(KAI_SCHEDULING_SHARD).values():
+            if (spec_of(shard).get("partitionLabelValue") or "") == pool:
+                return shard
+        return None
+
+    def _on_shard(self) -> None:
+        self._shards_changed.set()
+        self._wake_all()
+
+    def _wake_all(self) -> None:
+        for event in self._wake.values():
+            event.set()
+
+
+def _runtime(text: str | None) -> float:
+    try:
+        return parse_duration(text) if text else 0.0
+    except ValueError:
+        return 0.0
