@@ -137,8 +137,11 @@ class Actions:
     def _commit_evictions(self, action: str, job: Job, mark: int) -> None:
         """Write down who goes and why, with the queues' numbers from before, then make it final."""
         journal = self.session.journal[mark:]
-        victims = list(dict.fromkeys(task for kind, task, _ in journal if kind == "evict"))
-        gone = [task for task in victims if task.status is Status.RELEASING or task.origin >= 0]
+        victims = [task for kind, task, _ in journal if kind == "evict"]
+        kept = [task for kind, task, _ in journal if kind == "unevict"]
+        gone = victims.copy()
+        for task in kept:
+            gone.remove(task)
         texts = self._texts_before(action, job, gone, mark)
         notes = {
             "num-evicted-pods": str(len(victims)),
@@ -253,7 +256,8 @@ class Actions:
         for task in job.invalid:
             self._refuse(task, verdicts.unknown_subgroup(job, task, prefix), pod_conditions)
         if not job.pending and not job.gated:
-            if not any(task.status in (Status.ALLOCATED, Status.PIPELINED) for task in job.tasks()):
+            awaited = any(task.status is Status.PIPELINED or task.key in self.bound for task in job.tasks())
+            if not awaited:
                 cleared.append(job.key)
             return
         if not job.root.ready:

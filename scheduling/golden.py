@@ -15,6 +15,7 @@ from scheduling.cycle import run_cycle
 from scheduling.structs import (
     UNLIMITED,
     UNLIMITED_RESOURCE,
+    Condition,
     CycleResult,
     Level,
     Node,
@@ -266,6 +267,7 @@ class Replay:
 
     def __init__(self, case: Json, config: SchedulerConfig | None = None) -> None:
         self.config = config
+        self.conditions: dict[str, Condition] = {}
         groups, pods = gangs_of(case)
         self.snapshot = Snapshot(
             nodes=nodes_of(case),
@@ -279,6 +281,9 @@ class Replay:
     def cycle(self) -> CycleResult:
         """Run one cycle and let it take effect."""
         result = run_cycle(self.snapshot, self.config)
+        for key in result.cleared:
+            self.conditions.pop(key, None)
+        self.conditions.update(result.conditions)
         self.snapshot = after(self.snapshot, result)
         return result
 

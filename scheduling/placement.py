@@ -139,6 +139,7 @@ class _Constrained:
         self.requests = np.stack([task.request for task in tasks])
         self.request: Vector = self.requests.sum(axis=0)
         self.count = len(tasks)
+        self.names = {task.podset.name for task in tasks}
 
     def node_sets(self, rows: Rows) -> NodeSets:
         """Candidates: narrowest level first, inside a level the fullest domain first."""
@@ -207,7 +208,7 @@ class _Constrained:
 
     def _pinned(self) -> list[NDArray[np.bool_]] | None:
         """Per depth the domains inside required-level domains that hold a placed pod of the group."""
-        podsets = list(_podsets(self.group))
+        podsets = [podset for podset in _podsets(self.group) if podset.name in self.names]
         if not self.required or not any(podset.active for podset in podsets):
             return None
         rows = [task.node for podset in podsets for task in podset.tasks if task.status in ACTIVE]

@@ -60,8 +60,8 @@ class QueueState:
         return all(within(self.allocated[i] + request[i], self.deserved[i]) for i in DIVIDED)
 
     def over_fair(self) -> bool:
-        """Whether more than the fair share is allocated of some resource."""
-        return any(not within(self.allocated[i], self.fair[i]) for i in DIVIDED)
+        """Whether more than the fair share is allocated of every resource: KAI asks for all three."""
+        return all(self.fair[i] < self.allocated[i] for i in DIVIDED)
 
     def dominant_share(self, total: Triple, extra: Sequence[float]) -> float:
         """Largest part of the allocatable share in use, with ``extra`` added to what is allocated."""

@@ -44,23 +44,26 @@ def compare(case: Json) -> Outcome:
     misses: dict[str, list[str]] = defaultdict(list)
     for number, recorded in enumerate(case["result"]["cycles"]):
         result = replay.cycle()
-        _compare_cycle(number, recorded, result, misses)
+        _compare_cycle(number, recorded, (replay, result), misses)
     _compare_final(case, replay, misses)
     return Outcome(case["id"], case["family"], dict(misses))
 
 
-def _compare_cycle(number: int, recorded: Json, result: CycleResult, misses: dict[str, list[str]]) -> None:
+def _compare_cycle(
+    number: int, recorded: Json, own_side: tuple[Replay, CycleResult], misses: dict[str, list[str]]
+) -> None:
+    replay, result = own_side
     wanted = recorded.get("conditions") or {}
     codes = {name: {reason["reason"] for each in rows for reason in each["reasons"]} for name, rows in wanted.items()}
     texts = {name: {reason["message"] for each in rows for reason in each["reasons"]} for name, rows in wanted.items()}
-    own = {key.partition("/")[2]: condition for key, condition in result.conditions.items()}
+    own = {key.partition("/")[2]: condition for key, condition in replay.conditions.items()}
     own_codes = {name: {reason.reason for reason in each.reasons} for name, each in own.items()}
     own_texts = {name: {reason.message for reason in each.reasons} for name, each in own.items()}
     _differ(misses["verdict"], f"cycle {number} reasons", codes, own_codes)
     _differ(misses["messages"], f"cycle {number} texts", texts, own_texts)
     whole = {name: {each["message"] for each in rows} for name, rows in wanted.items()}
     _differ(misses["messages"], f"cycle {number} messages", whole, {n: {c.message} for n, c in own.items()})
-    evicted = len(recorded.get("evicted") or ())
+    evicted = len(set(recorded.get("evicted") or ()))
     _differ(misses["victims"], f"cycle {number} victims", evicted, len(result.evicted))
     share = {name: amount.gpu for name, amount in result.fair_share.items()}
     for name, amount in (recorded.get("fair_share_gpu") or {}).items():

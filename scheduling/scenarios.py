@@ -31,23 +31,34 @@ class Probe:
 
 
 class Scenario:
-    """A set of victims to evict together."""
+    """A set of victims to evict together: those of the probe, then the potential ones.
+
+    A pod may be in both (see ``node_local``), and is then evicted twice, as in KAI.
+    """
 
     def __init__(self, probe: Probe, potential: Sequence[Batch]) -> None:
         self.probe = probe
-        self.batches = [*probe.recorded, *potential]
-        seen: set[str] = set()
-        self.victims: list[Task] = []
-        for batch in self.batches:
+        self.victims = [*probe.recorded_tasks, *(task for batch in potential for task in batch)]
+        self._batch_of: dict[str, Batch] = {}
+        for batch in (*probe.recorded, *potential):
             for task in batch:
-                if task.key not in seen:
-                    seen.add(task.key)
-                    self.victims.append(task)
+                self._batch_of[task.key] = batch
         self.fingerprint = (
-            frozenset(task.key for task in probe.pending),
-            frozenset(task.key for task in probe.recorded_tasks),
-            frozenset(task.key for batch in potential for task in batch),
+            tuple(sorted(task.key for task in probe.pending)),
+            tuple(sorted(task.key for task in probe.recorded_tasks)),
+            tuple(sorted(task.key for batch in potential for task in batch)),
         )
+
+    def batches_of(self, tasks: Iterable[Task]) -> list[Batch]:
+        """The batches that these victims came with, each once."""
+        found: list[Batch] = []
+        held: set[str] = set()
+        for task in tasks:
+            if task.key not in held:
+                batch = self._batch_of[task.key]
+                found.append(batch)
+                held.update(each.key for each in batch)
+        return found
 
 
 Generator = Callable[[Probe, JobQueue, NodeTable, "Labels"], Iterator[Scenario]]
@@ -154,7 +165,10 @@ def first_fit(required: Sequence[float], free: Amounts) -> bool:
 
 
 def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
-    """For each node of the latest victim's job: all batches so far of the jobs with victims on that node."""
+    """For each node of the latest victim's job: everything so far of the jobs with victims on that node.
+
+    That includes, once more, the victims recorded by an earlier probe if they belong to one of these jobs.
+    """
     accumulator = _Accumulator(probe, queue, nodes, labels)
     for _ in accumulator.states():
         batches = accumulator.batches
@@ -163,14 +177,19 @@ def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) 
                 yield Scenario(probe, [])
             continue
         latest = batches[-1][-1].job
-        seen: set[frozenset[str]] = set()
+        seen: set[tuple[str, ...]] = set()
         for row in sorted({task.node for task in latest.tasks() if task.node >= 0}):
-            jobs = {id(task.job) for batch in batches for task in batch if task.node == row}
-            chosen = [batch for batch in batches if id(batch[0].job) in jobs]
-            key = frozenset(task.key for batch in chosen for task in batch)
+            jobs = {task.job.key: task.job for batch in batches for task in batch if task.node == row}
+            chosen = [_all_of(job, probe.recorded, batches) for job in jobs.values()]
+            key = tuple(sorted(task.key for batch in chosen for task in batch))
             if chosen and key not in seen:
                 seen.add(key)
                 yield Scenario(probe, chosen)
+
+
+def _all_of(job: Job, *groups: Sequence[Batch]) -> Batch:
+    """The pods of one job in these batches, as one batch."""
+    return [task for batches in groups for batch in batches for task in batch if task.job is job]
 
 
 def growing(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:

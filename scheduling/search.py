@@ -36,7 +36,7 @@ class Search:
         self.make_victims = victims
         self.validate = validate
         self.tasks = tasks_to_place(job, real=False)
-        self._failed: set[tuple[frozenset[str], ...]] = set()
+        self._failed: set[tuple[tuple[str, ...], ...]] = set()
         self._feasible = self._feasible_rows()
         self._recorded: Solution | None = None
 
@@ -124,9 +124,7 @@ class Search:
         lost = [task for task in scenario.victims if task.status is Status.RELEASING]
         moved = [task for task in scenario.victims if task.status is Status.PIPELINED]
         actual = [*lost, *moved]
-        keys = {task.key for task in actual}
-        batches = [batch for batch in scenario.batches if any(task.key in keys for task in batch)]
-        return Solution(actual, batches)
+        return Solution(actual, scenario.batches_of(actual))
 
     def _place_all(self, scenario: Scenario, rows: Rows) -> bool:
         """Place the job and its victims again in the order of their turns; the job has to succeed."""

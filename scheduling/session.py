@@ -91,8 +91,23 @@ class Session:
             self._move("pipeline", task, Status.PIPELINED, row)
 
     def evict(self, task: Task) -> None:
-        """Take a pod's place away; its resources are releasing from now on."""
-        self._move("evict", task, Status.RELEASING, task.node)
+        """Take a pod's place away; its resources are releasing from now on.
+
+        KAI may evict a pod twice in one scenario: the queue is credited twice, the pod gets two events.
+        """
+        if task.status is Status.RELEASING and task.virtual:
+            self._credit_again(task)
+        else:
+            self._move("evict", task, Status.RELEASING, task.node)
+
+    def _credit_again(self, task: Task) -> None:
+        job = task.job
+        self.queues.book(job.queue, task.quota, -1, preemptible=job.group.preemptible)
+
+        def undo() -> None:
+            self.queues.book(job.queue, task.quota, 1, preemptible=job.group.preemptible)
+
+        self.journal.append(("evict", task, undo))
 
     def _move(self, kind: str, task: Task, status: Status, row: int) -> None:
         before = (task.status, task.node, task.origin, task.virtual)
