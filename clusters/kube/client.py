@@ -83,7 +83,7 @@ class KubeGateway:
         query = {"labelSelector": label_selector} if label_selector else {}
         for attempt in range(1, LIST_TRIES + 1):
             try:
-                pages = list(self.iter_pages(path, _any_list, query=query))
+                pages = list(self.iter_pages(path, _any_list.decode, query=query))
                 break
             except Gone:
                 if attempt == LIST_TRIES:
@@ -159,14 +159,14 @@ class KubeGateway:
     def iter_pages(
         self,
         path: str,
-        decoder: "msgspec.json.Decoder[ItemList[T]]",
+        decode: Callable[[bytes], "ItemList[T]"],
         *,
         query: Mapping[str, str] | None = None,
     ) -> Iterator[Page[T]]:
         """The pages of a list, 500 items each. `Gone` where the list expired between two pages."""
         parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
         while True:
-            answer = self._decoded(path, self._transport.request("GET", path, parameters), decoder.decode)
+            answer = self._decoded(path, self._transport.request("GET", path, parameters), decode)
             yield Page(answer.items or [], answer.metadata.resource_version)
             if not answer.metadata.next:
                 return

@@ -1,0 +1,146 @@
+"""All streams of one cluster: a reading thread for each, and one thread that writes what they read.
+
+One writer a cluster keeps SQLite calm and needs one database connection however many kinds there are.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from time import monotonic
+
+import structlog
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from clusters.connections import connection_of
+from clusters.kube.client import KubeGateway
+from clusters.models import Cluster
+from clusters.watcher import store
+from clusters.watcher.changes import Change, Interest
+from clusters.watcher.observed import OBSERVED, ObservedKind
+from clusters.watcher.pending import Pending
+from clusters.watcher.stream import Stream
+from core.errors import MusterError
+
+log = structlog.get_logger(__name__)
+
+FLUSH_SECONDS = 0.25
+HEARTBEAT_SECONDS = 10.0
+DATABASE_AGAIN_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class ClusterWatch:
+    """Mirrors one cluster until `stop` or until the lease is lost; then `ended` is set."""
+
+    cluster: Cluster
+    watcher: str
+    interests: Sequence[Interest] = ()
+    observed: Sequence[ObservedKind] = OBSERVED
+    ended: Event = field(default_factory=Event)
+    streams: list[Stream] = field(default_factory=list)
+    _stopped: Event = field(default_factory=Event)
+    _threads: list[Thread] = field(default_factory=list)
+    _gateway: KubeGateway | None = None
+    _heartbeat_at: float = 0.0
+
+    def start(self) -> None:
+        """Begin. Raises the error of an unreadable credential; everything later is in the streams' states."""
+        self._gateway = gateway = KubeGateway(connection_of(self.cluster))
+        for kind in self.observed:
+            pending = Pending(store.known_versions(self.cluster.pk, kind))
+            self.streams.append(Stream(gateway, kind, pending, self._stopped, self.cluster.name))
+        for stream in self.streams:
+            self._spawn(f"{self.cluster.name}/{stream.kind.name}", stream)
+        writer = Thread(target=self._write_until_stopped, name=f"{self.cluster.name}/writer", daemon=True)
+        writer.start()
+        self._threads.append(writer)
+
+    def stop(self, *, timeout: float = 5.0) -> None:
+        """End all threads and give the lease back. Streams that wait for bytes are cut off."""
+        self._stopped.set()
+        for stream in self.streams:
+            stream.pending.close()
+        if self._gateway is not None:
+            self._gateway.close()
+        deadline = monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - monotonic()))
+        with suppress(DatabaseError):
+            store.release(self.cluster.pk, self.watcher)
+        self.ended.set()
+
+    def flush(self) -> int:
+        """Write what waits, one transaction a kind, and tell who is interested; how many objects changed."""
+        written: list[Change] = []
+        for stream, kind in zip(self.streams, self.observed, strict=True):
+            batch = stream.pending.take()
+            if not batch:
+                continue
+            try:
+                written += store.write_batch(self.cluster.pk, self.watcher, kind, batch)
+            except (DatabaseError, store.LeaseLost):
+                stream.pending.give_back(batch)
+                raise
+        if written:
+            self._tell(written)
+        return len(written)
+
+    def heartbeat(self) -> None:
+        """Renew the lease and store the streams' states in one statement. Raises `LeaseLost`."""
+        states = {stream.kind.name: stream.state.as_dict() for stream in self.streams}
+        now = timezone.now()
+        columns = {"watcher_until": now + store.LEASE, "streams": states}
+        if any(stream.state.served and not stream.state.error and stream.state.listed_at for stream in self.streams):
+            columns["last_contact_at"] = max(stream.state.event_at for stream in self.streams if stream.state.event_at)
+        if not Cluster.objects.filter(pk=self.cluster.pk, watcher=self.watcher).update(**columns):
+            raise store.LeaseLost
+        self._heartbeat_at = monotonic()
+
+    def _tell(self, changes: Sequence[Change]) -> None:
+        """Poke whoever is interested. A poke that fails is made up for by the next resync of the row."""
+        for interest in self.interests:
+            try:
+                interest(self.cluster, changes)
+            except (DatabaseError, MusterError) as error:
+                log.warning("poke failed", cluster=self.cluster.name, error=str(error))
+
+    def _spawn(self, name: str, stream: Stream) -> None:
+        def run() -> None:
+            while not self._stopped.is_set():
+                try:
+                    stream.run()
+                except Exception:
+                    # The edge of a thread: a defect in reading one kind must not silence it for ever.
+                    log.exception("stream broke", cluster=self.cluster.name, kind=stream.kind.name)
+                    stream.state.error, stream.state.reason = "The watcher failed on this kind; see its log.", "Defect"
+                    self._stopped.wait(10.0)
+
+        thread = Thread(target=run, name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _write_until_stopped(self) -> None:
+        try:
+            while not self._stopped.wait(FLUSH_SECONDS):
+                self._write_once()
+            self._write_once()
+        except store.LeaseLost:
+            log.warning("lease lost", cluster=self.cluster.name)
+        finally:
+            self._stopped.set()
+            self.ended.set()
+            connection.close()
+
+    def _write_once(self) -> None:
+        try:
+            self.flush()
+            if monotonic() - self._heartbeat_at >= HEARTBEAT_SECONDS:
+                self.heartbeat()
+        except (DatabaseError, MusterError) as error:
+            # The batch waits in memory; the database is asked again.
+            log.warning("batch not written", cluster=self.cluster.name, error=str(error))
+            close_old_connections()
+            self._stopped.wait(DATABASE_AGAIN_SECONDS)

@@ -1,0 +1,110 @@
+"""Which kinds are watched, what is read of them, and the row that each becomes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import msgspec
+import structlog
+
+from clusters import kinds, wire
+from clusters.kinds import Kind
+from clusters.kube.client import ItemList
+from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
+from clusters.names import QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.watcher import rows
+
+log = structlog.get_logger(__name__)
+
+# Events about other things are not kept.
+SHOWN_KINDS = frozenset(
+    {"Node", "Pod", "PodGroup", "Queue", "Topology", "SchedulingShard", "DynamoGraphDeployment"}
+    | {"PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "PodGang", "BindRequest", "ClusterTopologyBinding"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedKind:
+    """One stream. `versions`: the kind in each version that may be served, the preferred one first.
+
+    `keep` says whether an object is shown at all. `mirrors_deletes`: rows go when their object goes; events stay for
+    a day instead.
+    """
+
+    versions: tuple[Kind, ...]
+    model: type[Observed]
+    struct: Any
+    row: Callable[[Any], Any]
+    keep: Callable[[Any], bool] = lambda _: True
+    mirrors_deletes: bool = True
+
+    @property
+    def name(self) -> str:
+        """Key of the stream's state: the plural."""
+        return self.versions[0].plural
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """Which rows of the model belong to this stream."""
+        if self.model is ClusterObject:
+            return {"group": self.versions[0].group, "plural": self.versions[0].plural}
+        return {}
+
+    def item_decoder(self) -> "msgspec.json.Decoder[Any]":
+        """Decodes one object."""
+        return msgspec.json.Decoder(self.struct)
+
+    def decode_page(self, content: bytes) -> ItemList[Any]:
+        """One page of a list. Where an object has an odd shape, the others are read all the same."""
+        try:
+            return _page_decoder(self.struct).decode(content)
+        except msgspec.ValidationError:
+            page = msgspec.json.decode(content, type=ItemList[msgspec.Raw])
+            return ItemList(page.metadata, list(self._readable(page.items or [])))
+
+    def _readable(self, items: list[msgspec.Raw]) -> Iterator[Any]:
+        decoder = self.item_decoder()
+        for item in items:
+            try:
+                yield decoder.decode(item)
+            except msgspec.ValidationError as error:
+                log.warning("unreadable object", kind=self.name, error=str(error))
+
+
+@cache
+def _page_decoder(struct: Any) -> "msgspec.json.Decoder[ItemList[Any]]":
+    return msgspec.json.Decoder(ItemList[struct])
+
+
+def keep_pod(pod: wire.PodObject) -> bool:
+    """Pods that ask for GPUs or belong to a workload, a graph or a queue."""
+    labels = pod.metadata.labels or {}
+    return WORKLOAD_LABEL in labels or QUEUE_LABEL in labels or rows.GRAPH_LABEL in labels or bool(rows.pod_gpus(pod))
+
+
+def keep_event(event: wire.EventObject) -> bool:
+    """Events about what Muster shows."""
+    return event.involved_object.kind in SHOWN_KINDS
+
+
+def _object(*versions: Kind) -> ObservedKind:
+    first = versions[0]
+    make = partial(rows.object_row, kind=first)
+    return ObservedKind(versions, ClusterObject, wire.AnyObject, make)
+
+
+OBSERVED: tuple[ObservedKind, ...] = (
+    ObservedKind((kinds.NODE,), Node, wire.NodeObject, rows.node_row),
+    ObservedKind((kinds.POD,), Pod, wire.PodObject, rows.pod_row, keep_pod),
+    ObservedKind((kinds.EVENT,), ClusterEvent, wire.EventObject, rows.event_row, keep_event, mirrors_deletes=False),
+    _object(kinds.PRIORITY_CLASS),
+    _object(kinds.KAI_TOPOLOGY),
+    _object(kinds.KAI_QUEUE),
+    _object(kinds.KAI_SCHEDULING_SHARD),
+    _object(kinds.KAI_POD_GROUP),
+    _object(kinds.GROVE_CLUSTER_TOPOLOGY_BINDING),
+    _object(kinds.GROVE_POD_CLIQUE_SET),
+    _object(kinds.GROVE_POD_CLIQUE),
+    _object(kinds.DYNAMO_GRAPH_DEPLOYMENT, kinds.DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1),
+)

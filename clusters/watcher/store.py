@@ -1,0 +1,117 @@
+"""Writes what a stream has read into the observed tables: one transaction a batch, changed rows only.
+
+The transaction repeats the lease on the cluster, so a watcher that lost it cannot write any more.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Observed, Pod
+from clusters.names import OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.watcher.changes import Change
+from clusters.watcher.observed import ObservedKind
+from clusters.watcher.pending import Batch
+from clusters.watcher.rows import GRAPH_LABEL
+from core.live import publish
+
+LEASE = timedelta(seconds=30)
+CHUNK = 500
+
+
+class LeaseLost(Exception):
+    """Another watcher has the cluster now: nothing was written, and nothing may be."""
+
+
+def known_versions(cluster_id: UUID, kind: ObservedKind) -> dict[str, str]:
+    """uid → resource version of the rows of one kind. One query."""
+    rows = kind.model._default_manager.filter(cluster_id=cluster_id, **kind.scope)
+    return dict(rows.values_list("uid", "resource_version"))
+
+
+def claim(cluster_id: UUID, watcher: str) -> bool:
+    """Take or keep the lease on a cluster; False: another watcher has it."""
+    now = timezone.now()
+    free = Cluster.objects.filter(pk=cluster_id).exclude(watcher_until__gt=now, watcher__gt="")
+    mine = Cluster.objects.filter(pk=cluster_id, watcher=watcher)
+    lease = {"watcher": watcher, "watcher_until": now + LEASE}
+    return bool(mine.update(**lease) or free.update(**lease))
+
+
+def release(cluster_id: UUID, watcher: str) -> None:
+    """Give the lease back, so that another watcher can go on at once."""
+    Cluster.objects.filter(pk=cluster_id, watcher=watcher).update(watcher="", watcher_until=None)
+
+
+def write_batch(cluster_id: UUID, watcher: str, kind: ObservedKind, batch: Batch) -> list[Change]:
+    """Make the batch true in the database; what changed. Raises `LeaseLost`, and the database's errors.
+
+    A batch that only says that a list was read completely, with nothing to change, costs no statement.
+    """
+    if not (batch.upserts or batch.deletes):
+        return []
+    rows = [kind.row(item) for item in batch.upserts.values()]
+    for row in rows:
+        row.cluster_id = cluster_id
+    with transaction.atomic():
+        if not Cluster.objects.filter(pk=cluster_id, watcher=watcher).update(watcher_until=timezone.now() + LEASE):
+            raise LeaseLost
+        changes = [*_delete(cluster_id, kind, batch.deletes), *_upsert(cluster_id, kind, rows)]
+        if changes:
+            publish(f"{kind.model._meta.label}@{cluster_id}")
+    return changes
+
+
+def _upsert(cluster_id: UUID, kind: ObservedKind, rows: Sequence[Any]) -> list[Change]:
+    manager = kind.model._default_manager
+    uids = [row.uid for row in rows]
+    old: dict[str, Any] = {}
+    for start in range(0, len(uids), CHUNK):
+        found = manager.filter(cluster_id=cluster_id, uid__in=uids[start : start + CHUNK])
+        old |= dict(found.values_list("uid", "resource_version"))
+    manager.bulk_create(
+        rows,
+        batch_size=CHUNK,
+        update_conflicts=True,
+        unique_fields=("cluster", "uid"),
+        update_fields=_columns(kind.model),
+    )
+    return [_change(kind, row, "modified" if row.uid in old else "added") for row in rows]
+
+
+def _delete(cluster_id: UUID, kind: ObservedKind, uids: frozenset[str]) -> list[Change]:
+    changes = []
+    ordered = sorted(uids)
+    for start in range(0, len(ordered), CHUNK):
+        doomed = kind.model._default_manager.filter(cluster_id=cluster_id, uid__in=ordered[start : start + CHUNK])
+        changes += [_change(kind, row, "deleted") for row in doomed]
+        doomed.delete()
+    return changes
+
+
+def _columns(model: type[Observed]) -> list[str]:
+    return [f.name for f in model._meta.concrete_fields if f.name not in ("id", "cluster", "uid")]
+
+
+def _change(kind: ObservedKind, row: Any, type_: Any) -> Change:
+    labels: dict[str, str] = {}
+    owner = namespace = ""
+    if isinstance(row, Node):
+        labels, owner = row.labels, row.labels.get(OWNER_LABEL, "")
+    elif isinstance(row, ClusterObject):
+        labels = row.manifest["metadata"].get("labels") or {}
+        owner, namespace = row.owner, row.namespace
+    elif isinstance(row, Pod | ClusterEvent):
+        namespace = row.namespace
+        labels = _pod_labels(row) if isinstance(row, Pod) else {}
+    return Change(kind.versions[0], type_, row.name, namespace, row.uid, labels, owner)
+
+
+def _pod_labels(pod: Pod) -> dict[str, str]:
+    """The labels that are kept of a pod."""
+    kept = {WORKLOAD_LABEL: pod.workload, QUEUE_LABEL: pod.queue, GRAPH_LABEL: pod.graph}
+    return {key: value for key, value in kept.items() if value}

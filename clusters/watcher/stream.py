@@ -1,0 +1,208 @@
+"""Lists and watches one kind of one cluster, for ever, into its `Pending`. No Django.
+
+list (paged) → watch with bookmarks → resume at the last version → … ; 410 in any form → list again. Failures wait
+with jitter, twice as long each time. While it fails, `state` says so: what is shown is stale, never empty.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event
+from time import monotonic
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+
+from clusters import wire
+from clusters.kinds import Kind
+from clusters.kube.client import ItemList, KubeGateway, WatchEvent
+from clusters.kube.errors import GatewayError, Gone, NotServed
+from clusters.watcher.pending import Pending
+
+log = structlog.get_logger(__name__)
+
+BACKOFF_FIRST = 1.0
+BACKOFF_LAST = 60.0
+NOT_SERVED_AGAIN = 60.0
+# A watch that lasted this long was a good one: failures are counted from the beginning again.
+GOOD_WATCH = 10.0
+
+
+class StreamKind(Protocol):
+    """What a stream must know of its kind (see `observed.ObservedKind`)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def versions(self) -> tuple[Kind, ...]: ...
+    @property
+    def keep(self) -> Callable[[Any], bool]: ...
+    @property
+    def mirrors_deletes(self) -> bool: ...
+    def item_decoder(self) -> "msgspec.json.Decoder[Any]": ...
+    def decode_page(self, content: bytes) -> ItemList[Any]: ...
+
+
+@dataclass(slots=True)
+class StreamState:
+    """How a stream is, as pages show it. Times are when the last list ended and when the server last said a thing."""
+
+    listed_at: datetime | None = None
+    event_at: datetime | None = None
+    resource_version: str = ""
+    error: str = ""
+    reason: str = ""
+    served: bool = True
+    lists: int = 0
+    watches: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON in `Cluster.streams`."""
+        return {
+            "listedAt": self.listed_at.isoformat(timespec="seconds") if self.listed_at else None,
+            "eventAt": self.event_at.isoformat(timespec="seconds") if self.event_at else None,
+            "resourceVersion": self.resource_version,
+            "error": self.error,
+            "reason": self.reason,
+            "served": self.served,
+        }
+
+
+@dataclass(slots=True)
+class Stream:
+    """One kind of one cluster. `run` is the body of a thread; it ends soon after `stopped` is set."""
+
+    gateway: KubeGateway
+    kind: StreamKind
+    pending: Pending
+    stopped: Event
+    cluster: str = ""
+    state: StreamState = field(default_factory=StreamState)
+    _failures: int = 0
+    _version: int = 0
+    _must_list: bool = True
+
+    def run(self) -> None:
+        """List and watch until stopped. A broken watch resumes where it was; an expired one begins with a list."""
+        while not self.stopped.is_set():
+            try:
+                if self._must_list:
+                    self.relist()
+                    self._must_list = False
+                self.watch_once()
+            except GatewayError as error:
+                self._must_list |= isinstance(error, Gone | NotServed)
+                self.stopped.wait(self._after_failure(error))
+
+    def relist(self) -> None:
+        """Read the whole list. Only when its last page was read does what is absent count as deleted."""
+        path = self._kind.path()
+        seen: set[str] = set()
+        resource_version = ""
+        for page in self.gateway.iter_pages(path, self.kind.decode_page):
+            for item in page.items:
+                uid = self._read(item)
+                if uid:
+                    seen.add(uid)
+            resource_version = page.resource_version
+            self.state.event_at = datetime.now(UTC)
+            if self.stopped.is_set():
+                return
+        if self.kind.mirrors_deletes:
+            self.pending.complete(frozenset(seen), resource_version)
+        else:
+            self.pending.forget_absent(frozenset(seen))
+        self.state.lists += 1
+        self.state.listed_at = datetime.now(UTC)
+        self.state.resource_version = resource_version
+        self.state.served = True
+        self._healed()
+
+    def watch_once(self) -> None:
+        """One watch, until the server ends it. A stream that ended at once without a word is waited for."""
+        started = monotonic()
+        heard = False
+        self.state.watches += 1
+        decoder = self.kind.item_decoder()
+        for event in self.gateway.watch(self._kind.path(), self.state.resource_version):
+            if self.stopped.is_set():
+                return
+            heard = True
+            self.state.event_at = datetime.now(UTC)
+            self._take(event, decoder)
+        if monotonic() - started >= GOOD_WATCH or heard:
+            self._failures = 0
+            self.state.event_at = datetime.now(UTC)
+            self._healed()
+        else:
+            self._failures += 1
+            self.stopped.wait(self._delay())
+
+    @property
+    def _kind(self) -> Kind:
+        return self.kind.versions[self._version]
+
+    def _take(self, event: WatchEvent, decoder: "msgspec.json.Decoder[Any]") -> None:
+        if event.type == "BOOKMARK":
+            self.state.resource_version = msgspec.json.decode(event.raw, type=wire.Bookmark).metadata.resource_version
+            return
+        try:
+            item = decoder.decode(event.raw)
+        except msgspec.DecodeError as error:
+            log.warning("unreadable object", cluster=self.cluster, kind=self.kind.name, error=str(error))
+            return
+        uid, version = _identity(item)
+        if event.type == "DELETED":
+            if self.kind.mirrors_deletes:
+                self.pending.delete(uid, version)
+        else:
+            self._read(item)
+        self.state.resource_version = version
+
+    def _read(self, item: Any) -> str:
+        """Note one object; its uid if it is of interest."""
+        uid, version = _identity(item)
+        if not self.kind.keep(item):
+            if uid in self.pending.known:
+                self.pending.delete(uid, "0")
+            return ""
+        self.pending.upsert(uid, version, item)
+        return uid
+
+    def _healed(self) -> None:
+        if self.state.error:
+            log.info("stream recovered", cluster=self.cluster, kind=self.kind.name)
+        self.state.error = self.state.reason = ""
+
+    def _after_failure(self, error: GatewayError) -> float:
+        """Remember why it fails; how long to wait before the next list."""
+        self._failures += 1
+        if isinstance(error, NotServed):
+            self._version = (self._version + 1) % len(self.kind.versions)
+            if self._version == 0:
+                self.state.served = self.state.listed_at is not None and self.state.served
+                self._note(error)
+                return NOT_SERVED_AGAIN * random.uniform(0.8, 1.2)  # noqa: S311 (spreading load)
+            return 0.0
+        self._note(error)
+        if isinstance(error, Gone) and self._failures == 1:
+            return random.uniform(0.0, BACKOFF_FIRST)  # noqa: S311
+        return self._delay()
+
+    def _note(self, error: GatewayError) -> None:
+        if self.state.error != error.message:
+            log.warning("stream failed", cluster=self.cluster, kind=self.kind.name, error=error.message)
+        self.state.error, self.state.reason = error.message[:300], error.reason
+
+    def _delay(self) -> float:
+        delay: float = min(BACKOFF_FIRST * 2 ** min(self._failures - 1, 10), BACKOFF_LAST)
+        return delay * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _identity(item: Any) -> tuple[str, str]:
+    meta = item.metadata
+    if isinstance(meta, dict):
+        return meta["uid"], meta["resourceVersion"]
+    return meta.uid, meta.resource_version

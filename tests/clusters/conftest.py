@@ -1,0 +1,103 @@
+"""A simulated API server on loopback, in a thread of this process, and gateways to it."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from granian.constants import Interfaces
+from granian.server.embed import Server as Granian
+
+from clusters.kinds import Kind
+from clusters.kube.client import Connection, KubeGateway, Timeouts
+from simulator.api.app import build_app
+from simulator.api.server import Server
+
+
+@dataclass
+class ApiServer:
+    """The API half of the simulator behind a real socket."""
+
+    url: str
+    server: Server
+    loop: asyncio.AbstractEventLoop
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run `function` on the server's event loop, where its state lives."""
+
+        async def run() -> Any:
+            return function(*args, **kwargs)
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+    def fault(self, name: str, **parameters: Any) -> None:
+        """Switch a fault on."""
+        self.call(self.server.faults.switch_on, name, parameters)
+
+    def heal(self) -> None:
+        """Switch all faults off."""
+        self.call(self.server.faults.clear)
+
+    def connection(self, **timeouts: float) -> Connection:
+        """How to reach it, with timeouts that suit a test."""
+        chosen: dict[str, Any] = {"connect": 2.0, "read": 5.0, "watch": 2, "watch_read": 4.0} | timeouts
+        return Connection(name="simulated", server=self.url, token=TOKEN, timeouts=Timeouts(**chosen))
+
+
+TOKEN = ""
+
+
+@pytest.fixture
+def api_server() -> Iterator[ApiServer]:
+    started: list[ApiServer] = []
+    ready, done = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        server = Server()
+        granian = Granian(
+            build_app(server), address="127.0.0.1", port=port, interface=Interfaces.ASGI, log_enabled=False
+        )
+        task = asyncio.ensure_future(granian.serve())
+        await wait_for_port(port)
+        started.append(ApiServer(f"http://127.0.0.1:{port}", server, asyncio.get_running_loop()))
+        ready.set()
+        await asyncio.to_thread(done.wait)
+        server.close()
+        granian.stop()
+        await task
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    yield started[0]
+    done.set()
+    thread.join(10)
+
+
+async def wait_for_port(port: int) -> None:
+    for _ in range(200):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+@pytest.fixture
+def kube(api_server: ApiServer) -> Iterator[KubeGateway]:
+    gateway = KubeGateway(api_server.connection())
+    yield gateway
+    gateway.close()
+
+
+def path_of(kind: Kind) -> str:
+    return kind.path()
