@@ -40,7 +40,7 @@ class Scenario:
         self.probe = probe
         self.victims = [*probe.recorded_tasks, *(task for batch in potential for task in batch)]
         self._batch_of: dict[str, Batch] = {}
-        for batch in (*probe.recorded, *potential):
+        for batch in (*potential, *probe.recorded):
             for task in batch:
                 self._batch_of[task.key] = batch
         self.fingerprint = (
