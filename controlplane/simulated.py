@@ -1,0 +1,38 @@
+"""The simulated cluster as the default cluster of a machine of one's own: its port, its registration, its examples."""
+
+from pathlib import Path
+
+from django.core.management import call_command
+
+from accounts.audit import Actor
+from accounts.models import User
+from clusters import services
+from clusters.models import Cluster
+from controlplane.prepare import free_port
+
+NAME = "simulated"
+
+
+def port(data_dir: Path) -> int:
+    """The port that the simulated cluster had before, where it is still free, else another one."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    noted = data_dir / "port"
+    before = noted.read_text().strip() if noted.exists() else ""
+    chosen = free_port(int(before) if before.isdigit() and int(before) < 65536 else 0)
+    noted.write_text(f"{chosen}\n")
+    return chosen
+
+
+def register(kubeconfig: Path, administrator: User) -> Cluster:
+    """Make the simulated cluster known under `NAME`, or tell Muster where it is now."""
+    actor = Actor(administrator, "command")
+    text = kubeconfig.read_text()
+    cluster = Cluster.objects.filter(name=NAME).first()
+    if cluster is None:
+        return services.add_cluster(actor, name=NAME, kubeconfig=text)
+    return services.change_connection(actor, cluster, kubeconfig=text)
+
+
+def seed(administrator: User) -> None:
+    """The example departments, projects and workloads, once."""
+    call_command("seed_demo", actor=administrator.email, cluster=NAME)

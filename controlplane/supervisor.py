@@ -1,0 +1,163 @@
+"""Starts child processes, restarts those that die, and leaves none behind, whatever happens to itself."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controlplane.processes import Command
+
+BACKOFF_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+STEADY_SECONDS = 60.0  # a child that ran this long starts with the shortest backoff again
+STOP_SECONDS = 6.0
+LOG_BYTES = 20 * 1024 * 1024
+POLL_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Child:
+    """One process to keep alive. `parting` is what it gets when the supervisor itself is killed."""
+
+    name: str
+    command: Command
+    parting: signal.Signals = signal.SIGTERM
+    foundation: bool = False  # others talk to it: it is stopped after them
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    crashes: int = 0
+    start_again_at: float = field(default=0.0)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it lives right now."""
+        return self.process is not None and self.process.poll() is None
+
+
+class Supervisor:
+    """The children of one installation, in the order in which they are started."""
+
+    def __init__(self, log_dir: Path, environment: Mapping[str, str], say: Say) -> None:
+        self._log_dir = log_dir
+        self._environment = dict(environment)
+        self._say = say
+        self.children: list[Child] = []
+        log_dir.mkdir(parents=True, exist_ok=True)
+
+    def use(self, **environment: str) -> None:
+        """Add to the environment of children that are started from now on."""
+        self._environment.update(environment)
+
+    def start(self, child: Child) -> Child:
+        """Start a child and keep it alive from now on."""
+        self.children.append(child)
+        self._spawn(child)
+        return child
+
+    def wait_until(self, ready: Callable[[], bool], child: Child, *, seconds: float) -> bool:
+        """Whether `ready()` came true in time; stops waiting when the child gave up for good (three crashes)."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and child.crashes < 3:
+            if ready():
+                return True
+            self.look_after()
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def look_after(self) -> None:
+        """Start again what died, not faster than its backoff; keep the logs bounded."""
+        now = time.monotonic()
+        for child in self.children:
+            if child.process is not None and not child.runs:
+                self._note_death(child, now)
+            if child.process is None and now >= child.start_again_at:
+                self._spawn(child)
+            self._bound_log(child)
+
+    def stop(self) -> None:
+        """Ask every child to end, foundations last; kill what is left of their groups after `STOP_SECONDS` each."""
+        self._stop([child for child in self.children if not child.foundation])
+        self._stop([child for child in self.children if child.foundation])
+
+    def _stop(self, children: Sequence[Child]) -> None:
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in children:
+            if child.process is not None and child.runs:
+                child.process.terminate()
+        while any(child.runs for child in children) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for child in children:
+            _signal_group(child, signal.SIGKILL)
+            if child.process is not None:
+                child.process.wait()
+
+    def log_of(self, child: Child) -> Path:
+        """Where its output goes."""
+        return self._log_dir / f"{child.name}.log"
+
+    def last_lines(self, child: Child, count: int = 12) -> str:
+        """The end of its log."""
+        with self.log_of(child).open("rb") as log:
+            log.seek(max(0, self.log_of(child).stat().st_size - 20_000))
+            return b"\n".join(log.read().splitlines()[-count:]).decode("utf-8", "replace")
+
+    def _spawn(self, child: Child) -> None:
+        with self.log_of(child).open("ab") as log:
+            child.process = subprocess.Popen(  # noqa: S603 (commands are ours)
+                list(child.command),
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_dies_with_parent(child.parting),  # noqa: PLW1509 (this process has one thread)
+            )
+        child.started_at = time.monotonic()
+
+    def _note_death(self, child: Child, now: float) -> None:
+        code = child.process.returncode if child.process else 0
+        _signal_group(child, signal.SIGKILL)  # what it started must not outlive it
+        child.process = None
+        child.crashes = 1 if now - child.started_at > STEADY_SECONDS else child.crashes + 1
+        pause = BACKOFF_SECONDS[min(child.crashes, len(BACKOFF_SECONDS)) - 1]
+        child.start_again_at = now + pause
+        self._say(f"{child.name} ended ({_how(code)}); starting it again in {pause:.0f} s. Log: {self.log_of(child)}")
+
+    def _bound_log(self, child: Child) -> None:
+        # Children append, so that a truncated log simply starts anew.
+        with contextlib.suppress(OSError):
+            if self.log_of(child).stat().st_size > LOG_BYTES:
+                os.truncate(self.log_of(child), 0)
+
+
+def _dies_with_parent(parting: signal.Signals) -> Callable[[], None] | None:
+    """Run in the child: the kernel sends it `parting` when the supervisor dies, even by SIGKILL (Linux)."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def arrange() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(parting), 0, 0, 0)
+        if os.getppid() != parent:  # it died before the line above
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return arrange
+
+
+def _signal_group(child: Child, number: signal.Signals) -> None:
+    if child.process is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.process.pid, number)
+
+
+def _how(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
