@@ -25,10 +25,18 @@ def quota(project: Any, default_pool: Any) -> Any:
     from organizations.models import Quota
 
     Quota.objects.create(
-        department=project.department, node_pool=default_pool, queue_name="research", gpu_deserved=Decimal(64)
+        cluster=project.cluster,
+        department=project.department,
+        node_pool=default_pool,
+        queue_name="research",
+        gpu_deserved=Decimal(64),
     )
     return Quota.objects.create(
-        project=project, node_pool=default_pool, queue_name="assistant", gpu_deserved=Decimal(32)
+        cluster=project.cluster,
+        project=project,
+        node_pool=default_pool,
+        queue_name="assistant",
+        gpu_deserved=Decimal(32),
     )
 
 

@@ -1,0 +1,116 @@
+"""What the watcher saw of a workload, as facts: pods, pod groups, nodes with what is held on them. Reads only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Q, QuerySet, Sum
+
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_POD_GROUP
+from clusters.models import ClusterEvent, ClusterObject, Node, Pod
+from clusters.names import WORKLOAD_LABEL
+from topology.models import NodePool
+from topology.suggestions import NodeFacts
+from topology.tree import Tree, domain_tree
+from workloads.models import Workload
+from workloads.progress import PodFacts
+
+
+def pods_of(workload: Workload) -> QuerySet[Pod]:
+    """Its observed pods, by name."""
+    return Pod.objects.filter(
+        cluster=workload.cluster_id, namespace=workload.project.namespace, graph=workload.name
+    ).order_by("component", "name")
+
+
+def pod_facts(pods: Iterable[Pod]) -> tuple[PodFacts, ...]:
+    """The same as plain facts."""
+    return tuple(
+        PodFacts(
+            name=pod.name,
+            component=pod.component,
+            phase=pod.phase,
+            ready=pod.ready,
+            node=pod.node_name,
+            gpus=pod.gpus,
+            gated=pod.gated,
+            reason=pod.reason,
+            message=pod.message,
+            leaving=pod.deletion_requested_at is not None,
+        )
+        for pod in pods
+    )
+
+
+def groups_of(workload: Workload, pods: Sequence[Pod]) -> list[Mapping[str, Any]]:
+    """Manifests of its pod groups: those that its pods name, else those that carry its label."""
+    rows = ClusterObject.objects.filter(
+        cluster=workload.cluster_id,
+        group=KAI_POD_GROUP.group,
+        plural=KAI_POD_GROUP.plural,
+        namespace=workload.project.namespace,
+    ).order_by("name")
+    names = {pod.pod_group for pod in pods if pod.pod_group}
+    if names:
+        return [row.manifest for row in rows.filter(name__in=names)]
+    own = str(workload.pk)
+    manifests = (row.manifest for row in rows)
+    return [m for m in manifests if (m["metadata"].get("labels") or {}).get(WORKLOAD_LABEL) == own]
+
+
+def graph_of(workload: Workload) -> Mapping[str, Any] | None:
+    """The observed DynamoGraphDeployment, whoever made it; None where there is none."""
+    row = ClusterObject.objects.filter(
+        cluster=workload.cluster_id,
+        group=DYNAMO_GRAPH_DEPLOYMENT.group,
+        plural=DYNAMO_GRAPH_DEPLOYMENT.plural,
+        namespace=workload.project.namespace,
+        name=workload.name,
+    ).first()
+    return row.manifest if row else None
+
+
+def events_of(workload: Workload) -> QuerySet[ClusterEvent]:
+    """Events about the graph, its cliques, groups and pods, the newest first."""
+    name = workload.name
+    return ClusterEvent.objects.filter(
+        Q(involved_name=name) | Q(involved_name__startswith=f"{name}-") | Q(involved_name__startswith=f"pg-{name}-"),
+        cluster=workload.cluster_id,
+        namespace=workload.project.namespace,
+    ).order_by("-last_seen_at", "-pk")
+
+
+def node_labels(workload: Workload, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Labels of those of the named nodes that exist."""
+    rows = Node.objects.filter(cluster=workload.cluster_id, name__in=set(names))
+    return dict(rows.values_list("name", "labels"))
+
+
+def pool_tree(pool: NodePool, levels: Sequence[str]) -> Tree:
+    """The domains of a pool's nodes with what is held and free in each."""
+    return domain_tree(levels, pool_facts(pool))
+
+
+def pool_facts(pool: NodePool) -> list[NodeFacts]:
+    """The nodes that the pool's scheduler shard selects, with the GPUs that bound pods hold on each."""
+    label = "" if pool.is_default else pool.name
+    nodes = Node.objects.filter(cluster=pool.cluster_id, node_pool=label)
+    held = dict(
+        Pod.objects.filter(cluster=pool.cluster_id, gpus__gt=0)
+        .exclude(node_name="")
+        .exclude(phase__in=("Succeeded", "Failed"))
+        .values_list("node_name")
+        .annotate(Sum("gpus"))
+    )
+    return [
+        NodeFacts(
+            name=node.name,
+            labels=node.labels,
+            gpus=node.gpu_capacity,
+            allocated=held.get(node.name, Decimal(0)),
+            unhealthy=max(0, node.gpu_capacity - (node.gpu_allocatable or 0)),
+            usable=node.ready == "True" and not node.cordoned,
+            pool=pool.name,
+        )
+        for node in nodes
+    ]

@@ -1,0 +1,76 @@
+"""Makes a workload's row true in its cluster: render → apply where different → observe → say what is.
+
+One flow for create, update, repair, suspension and deletion; the phase stored before is never looked at to decide.
+"""
+
+from datetime import timedelta
+
+from clusters.connections import gateway_for
+from clusters.drift import Applied, apply_if_different
+from clusters.kube.errors import NameTaken, Rejected
+from clusters.kube.gateway import Gateway
+from core.conditions import Condition
+from core.errors import InvalidInput, MusterError
+from core.reconciling import RESYNC, Outcome
+from workloads.manifests import graph_manifest
+from workloads.models import DesiredPhase, Workload
+from workloads.reconcile.delete import sync_deletion, sync_suspension
+from workloads.reconcile.spec import served_kind, spec_of, target_of
+from workloads.reconcile.status import status_of
+
+SOON = timedelta(seconds=5)
+LONG = timedelta(minutes=10)
+
+
+def reconcile_workload(workload: Workload) -> Outcome:
+    """Reconcile one row over the gateway of its cluster. Raises `GatewayError` for what the runner retries."""
+    return sync_workload(workload, gateway_for(workload.cluster))
+
+
+def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
+    """The same over any gateway."""
+    if workload.is_being_deleted:
+        return sync_deletion(workload, gateway)
+    if workload.desired_phase == DesiredPhase.STOPPED:
+        return sync_suspension(workload, gateway)
+    try:
+        applied = _apply(workload, gateway)
+    except (InvalidInput, NameTaken, Rejected) as error:
+        return _refused(workload, error)
+    conditions = (Condition("Accepted", "True", "Applied"), Condition("Synced", "True", "Applied"), _in_sync(applied))
+    status = status_of(workload, applied.live or {})
+    return Outcome(
+        phase=status.phase,
+        conditions=conditions + status.conditions,
+        columns=status.columns,
+        check_again_after=SOON if applied.changed else RESYNC,
+    )
+
+
+def _apply(workload: Workload, gateway: Gateway) -> Applied:
+    kind = served_kind(gateway)
+    spec = spec_of(workload)
+    manifest = graph_manifest(spec, target_of(spec, gateway, kind))
+    return apply_if_different(gateway, kind, manifest)
+
+
+def _in_sync(applied: Applied) -> Condition:
+    if not applied.drift:
+        return Condition("InSync", "True", "AsRendered")
+    fields = ", ".join(applied.drift)
+    message = f"Somebody else changed {fields}; it was put back."
+    return Condition("InSync", "False", "Repaired", message, arguments=(("fields", fields),))
+
+
+def _refused(workload: Workload, error: MusterError) -> Outcome:
+    """Nothing that waiting would mend: the spec, or the name, must change. What runs is still observed."""
+    accepted = Condition("Accepted", "False", error.reason, error.message)
+    status = status_of(workload, {})
+    phase = "Failed" if status.phase == "Creating" else status.phase
+    columns = {**status.columns, "waiting_reason": {"code": "Refused", "arguments": {"message": error.message}}}
+    return Outcome(
+        phase=phase,
+        conditions=(accepted, *status.conditions),
+        columns=columns if phase == "Failed" else status.columns,
+        check_again_after=LONG,
+    )
