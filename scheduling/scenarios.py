@@ -13,7 +13,7 @@ from scheduling.gangs import partial, tasks_to_evict, tasks_to_place
 from scheduling.nodes import NodeTable
 from scheduling.order import JobQueue
 from scheduling.resources import GPU
-from scheduling.state import Job, SubGroupSet, Task
+from scheduling.state import Job, Task
 
 Batch = list[Task]
 Amounts = NDArray[np.float64]
@@ -78,7 +78,7 @@ class _Accumulator:
         self._gpus: Amounts = nodes.idle[:, GPU] + nodes.releasing[:, GPU]
         self.free = self._gpus.copy()
         self._required = sorted((float(task.request[GPU]) for task in probe.pending), reverse=True)
-        self._grouped = _required_by_level(probe.job.root, labels)
+        self._grouped = _required_by_level(probe, labels)
         self._release(probe.recorded_tasks)
 
     def _release(self, tasks: Iterable[Task]) -> None:
@@ -135,16 +135,20 @@ class _Accumulator:
         return True
 
 
-def _required_by_level(root: SubGroupSet, labels: Labels) -> list[tuple[list[str | None], list[float]]]:
-    """Per required level the GPUs of each inner (sub)group that asks for it, largest first."""
+def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[list[str | None], list[float]]]:
+    """Per required level the GPUs of each inner (sub)group with that level, largest first.
+
+    Pods of the job that run already are counted too, as in KAI: they hide solutions.
+    """
     grouped: dict[tuple[str, str], list[float]] = {}
-    stack = [root]
+    stack = [probe.job.root]
     while stack:
         group = stack.pop()
         stack.extend(group.groups)
         constraint = group.constraint
         if constraint.topology and constraint.required:
-            gpus = sum(float(task.request[GPU]) for podset in group.all_podsets() for task in podset.tasks)
+            tasks = (task for podset in group.all_podsets() for task in podset.tasks)
+            gpus = sum(float(task.request[GPU]) for task in tasks)
             grouped.setdefault((constraint.topology, constraint.required), []).append(gpus)
     return [(labels(*key), sorted(amounts, reverse=True)) for key, amounts in grouped.items()]
 
@@ -209,7 +213,7 @@ def _grow(probe: Probe, accumulator: _Accumulator) -> Iterator[Scenario]:
         for task in batch:
             if index not in by_row.setdefault(task.node, []):
                 by_row[task.node].append(index)
-    demand = [float(task.request[GPU]) for task in probe.job.tasks()]
+    demand = [float(task.request[GPU]) for task in probe.pending]
     free = accumulator.free
     rows = [row for row in by_row if not (min(demand) > 0 and free[row] < min(demand))]
     rows.sort(key=lambda row: float(free[row]))
