@@ -156,7 +156,8 @@ def _parse_value(chosen: Filter, raw: str) -> Value:
 
 def _parse_number(field: str, raw: str) -> Decimal:
     try:
-        number = Decimal(raw.strip())
+        # Decimal() also takes underscores and digits of other scripts, which nobody means.
+        number = Decimal(raw.strip() if raw.isascii() and "_" not in raw else "NaN")
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or abs(number) >= NUMBER_BOUND:
