@@ -48,15 +48,19 @@ class ClusterWatch:
 
     def start(self) -> None:
         """Begin. Raises the error of an unreadable credential; everything later is in the streams' states."""
+        self.start_reading()
+        writer = Thread(target=self._write_until_stopped, name=f"{self.cluster.name}/writer", daemon=True)
+        writer.start()
+        self._threads.append(writer)
+
+    def start_reading(self) -> None:
+        """Begin to list and watch without writing: `flush` does that."""
         self._gateway = gateway = KubeGateway(connection_of(self.cluster))
         for kind in self.observed:
             pending = Pending(store.known_versions(self.cluster.pk, kind))
             self.streams.append(Stream(gateway, kind, pending, self._stopped, self.cluster.name))
         for stream in self.streams:
             self._spawn(f"{self.cluster.name}/{stream.kind.name}", stream)
-        writer = Thread(target=self._write_until_stopped, name=f"{self.cluster.name}/writer", daemon=True)
-        writer.start()
-        self._threads.append(writer)
 
     def stop(self, *, timeout: float = 5.0) -> None:
         """End all threads and give the lease back. Streams that wait for bytes are cut off."""

@@ -14,6 +14,7 @@ from granian.server.embed import Server as Granian
 from clusters.kinds import Kind
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from simulator.api.app import build_app
+from simulator.api.inprocess import InProcessClient
 from simulator.api.server import Server
 
 
@@ -41,13 +42,31 @@ class ApiServer:
         """Switch all faults off."""
         self.call(self.server.faults.clear)
 
+    def client(self, manager: str = "kubectl") -> "Acting":
+        """The verbs as somebody else, in process."""
+        return Acting(self, InProcessClient(self.server, field_manager=manager))
+
     def connection(self, **timeouts: float) -> Connection:
         """How to reach it, with timeouts that suit a test."""
         chosen: dict[str, Any] = {"connect": 2.0, "read": 5.0, "watch": 2, "watch_read": 4.0} | timeouts
-        return Connection(name="simulated", server=self.url, token=TOKEN, timeouts=Timeouts(**chosen))
+        return Connection(
+            name="simulated", server=self.url, token=self.server.tokens.admin_token, timeouts=Timeouts(**chosen)
+        )
 
 
-TOKEN = ""
+@dataclass
+class Acting:
+    """An in-process client whose coroutines are run on the server's loop."""
+
+    api_server: ApiServer
+    client: InProcessClient
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            coroutine = getattr(self.client, verb)(*args, **kwargs)
+            return asyncio.run_coroutine_threadsafe(coroutine, self.api_server.loop).result(10)
+
+        return call
 
 
 @pytest.fixture

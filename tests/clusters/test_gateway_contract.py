@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.clusters.manifests import config_map, namespace
 
 from clusters.kinds import CONFIG_MAP, KAI_TOPOLOGY, NAMESPACE, NODE, POD, SECRET
 from clusters.kube import errors
 from clusters.kube.fake import FakeGateway
 from clusters.kube.gateway import Gateway
+from tests.clusters.manifests import config_map, namespace
 
 
 @pytest.fixture(params=["memory", "http"])
@@ -100,7 +100,7 @@ def test_lists_are_by_namespace_and_label(gateway: Gateway) -> None:
         return sorted(item["metadata"]["name"] for item in found)
 
     assert {"a", "b", "c"} <= set(names())
-    assert names("team-b") == ["c"]
+    assert names("team-b", "x") == ["c"]
     assert names(None, "x=1") == ["a", "c"]
     assert names("team-a", "x!=1,x") == ["b"]
     assert names(None, "x in (1,2)") == ["a", "b", "c"]
