@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from simulator.api import crds
 from simulator.api.store import CollectionName, Entry
 from simulator.client import Object
 
@@ -14,6 +15,7 @@ Prepare = Callable[["Server", Object, Object | None], Object]
 Follow = Callable[["Server", Entry], None]
 
 NAMESPACES: CollectionName = ("", "namespaces")
+CRDS: CollectionName = ("apiextensions.k8s.io", "customresourcedefinitions")
 _POD_SPEC = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": 30,
@@ -118,6 +120,13 @@ def priority_class(server: "Server", new: Object, old: Object | None) -> Object:
     return {"preemptionPolicy": "PreemptLowerPriority", **new}
 
 
+def custom_resource_definition(server: "Server", new: Object, old: Object | None) -> Object:
+    if not isinstance(new.get("spec"), dict) or crds.check(new):
+        return new
+    filled = {**new, "spec": crds.with_default_names(new["spec"])}
+    return {**filled, "status": crds.status(filled, server.now())}
+
+
 def _workload(new: Object, spec: Object, old: Object | None) -> Object:
     if isinstance(spec.get("template"), dict):
         spec["template"] = pod_template(spec["template"])
@@ -193,6 +202,7 @@ PREPARE: dict[CollectionName, Prepare] = {
     ("apps", "replicasets"): replica_set,
     ("batch", "jobs"): job,
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
+    CRDS: custom_resource_definition,
 }
-AFTER_CREATE: dict[CollectionName, Follow] = {NAMESPACES: _namespace_created}
-AFTER_UPDATE: dict[CollectionName, Follow] = {}
+AFTER_CREATE: dict[CollectionName, Follow] = {NAMESPACES: _namespace_created, CRDS: _crd_written}
+AFTER_UPDATE: dict[CollectionName, Follow] = {CRDS: _crd_written}

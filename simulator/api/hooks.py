@@ -1,7 +1,7 @@
 """What actors may hand to the API server beside objects: pod logs, proxied ports, and the faults they share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -72,4 +72,4 @@ class ServerHooks:
 
     faults: Faults
     logs: PodLogs = field(default_factory=PodLogs)
-    proxies: dict[ProxyKey, Proxy] = field(default_factory=dict)
+    proxies: MutableMapping[ProxyKey, Proxy] = field(default_factory=dict)

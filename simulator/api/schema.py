@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from simulator.api.quantities import canonical
+
 UNSET: Any = object()
 ListKeys = tuple[str, ...]
 
@@ -36,7 +38,9 @@ class Schema:
         self.pattern: re.Pattern[str] | None = None
         if "pattern" in resolved:
             self.pattern = re.compile(resolved["pattern"].replace("\\z", "\\Z"))
-        self.has_defaults = _mentions_default(resolved)
+        self.has_defaults = _mentions("default", resolved)
+        self.has_rules = _mentions("x-kubernetes-validations", resolved)
+        self.quantity = resolved.get("format") == "quantity"
 
     def _resolve(self, source: Mapping[str, Any]) -> dict[str, Any]:
         reference = source.get("$ref")
@@ -82,13 +86,13 @@ class Schema:
         return child
 
 
-def _mentions_default(source: Mapping[str, Any]) -> bool:
-    """Whether a default stands anywhere below (core definitions hold none, so references need no look)."""
-    if "default" in source:
+def _mentions(word: str, source: Mapping[str, Any]) -> bool:
+    """Whether a keyword stands anywhere below (core definitions hold neither, so references need no look)."""
+    if word in source:
         return True
     below = list(source.get("properties", {}).values())
     below += [source[key] for key in ("items", "additionalProperties") if isinstance(source.get(key), Mapping)]
-    return any(_mentions_default(part) for part in below)
+    return any(_mentions(word, part) for part in below)
 
 
 FREE_FORM = Schema({"x-kubernetes-preserve-unknown-fields": True}, {})
@@ -127,6 +131,8 @@ def _prune_object(schema: Schema, value: dict[str, Any], path: str, report: Repo
                 report(prefix + key)
         elif isinstance(element, dict | list):
             kept[key] = prune(child, element, prefix + key, report)
+        elif child.quantity:
+            kept[key] = canonical(element)
         else:
             kept[key] = element
     return kept

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from simulator.api import core_kinds, writing
+from simulator.api import core_kinds, crds, writing
 from simulator.api.hooks import ServerHooks
 from simulator.api.rbac import Attributes, require
 from simulator.api.requests import Target, User, WriteOptions
@@ -41,7 +41,7 @@ class Server:
         self.time = clock
         self.closing = False
         self.tokens = Tokens(self, admin_token, token_key)
-        self._cluster_ips = 0
+        self.cluster_ips = 0
         core_kinds.register(self.registry)
         self.faults.on_change(self.wake)
 
@@ -56,8 +56,8 @@ class Server:
         return str(uuid.uuid4())
 
     def next_cluster_ip(self) -> str:
-        self._cluster_ips += 1
-        high, low = divmod(self._cluster_ips, 254)
+        self.cluster_ips += 1
+        high, low = divmod(self.cluster_ips, 254)
         return f"10.96.{high % 256}.{low + 1}"
 
     def stored_resource(self, resource: Resource) -> Resource:
@@ -82,7 +82,18 @@ class Server:
                 writing.create(self, Target(resource, name), body, options)
 
     def install(self, crd: Object) -> None:
-        """Serve a CRD's versions."""
+        """Serve a CRD's versions; ones that it no longer serves vanish."""
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            self.registry.remove(spec["group"], version["name"], spec["names"]["plural"])
+        for resource in crds.resources_of(crd):
+            self.registry.add(resource)
+
+    def uninstall(self, crd: Object) -> None:
+        """Stop serving a CRD and drop its objects."""
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            self.registry.remove(spec["group"], version["name"], spec["names"]["plural"])
 
     def authorize(self, user: User, method: str, query: Mapping[str, str], target: Target) -> None:
         """Raises 403 unless RBAC allows what a request asks for."""

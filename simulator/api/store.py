@@ -41,6 +41,14 @@ class Entry:
     def uid(self) -> str:
         return str(self.metadata.get("uid", ""))
 
+    def stored_json(self) -> bytes:
+        """The stored object's JSON."""
+        found: bytes | None = self.view("json:")
+        if found is None:
+            found = encode_json(self.object)
+            self.remember("json:", found)
+        return found
+
     def view(self, name: str) -> Any:
         """What was remembered under this name (an encoding, another version), or None."""
         return None if self._views is None else self._views.get(name)

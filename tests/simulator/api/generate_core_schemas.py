@@ -24,6 +24,7 @@ ROOTS = [
 QUANTITIES = {"limits", "requests", "capacity", "allocatable", "hard", "used", "overhead", "default",
               "defaultRequest", "max", "min", "maxLimitRequestRatio", "allocatedResources"}  # fmt: skip
 QUANTITY_FIELDS = {"sizeLimit", "divisor"}
+QUANTITY = {"x-kubernetes-int-or-string": True, "format": "quantity"}
 INT_OR_STRING = {"port", "targetPort", "maxUnavailable", "maxSurge"}
 SETS = {("V1ObjectMeta", "finalizers"), ("V1PodStatus", "podIPs")}
 MAPS: dict[tuple[str, str], list[str]] = {
@@ -110,8 +111,11 @@ def definition(model: Any, queue: list[str]) -> dict[str, Any]:
 
 def special(name: str, key: str, schema: dict[str, Any]) -> None:
     if key in QUANTITIES and schema.get("additionalProperties", {}).get("type") == "string":
-        schema["additionalProperties"] = {"x-kubernetes-int-or-string": True}
-    if key in QUANTITY_FIELDS or (key in INT_OR_STRING and "type" not in schema):
+        schema["additionalProperties"] = dict(QUANTITY)
+    if key in QUANTITY_FIELDS:
+        schema.clear()
+        schema.update(QUANTITY)
+    elif key in INT_OR_STRING and "type" not in schema:
         schema.clear()
         schema["x-kubernetes-int-or-string"] = True
     keys = MAPS.get((name, key))

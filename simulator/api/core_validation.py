@@ -1,0 +1,212 @@
+"""What the core kinds check beyond the types of their fields."""
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator.api import crds, names
+from simulator.api.errors import FieldError, field_forbidden, field_invalid, field_required, field_unsupported
+from simulator.api.quantities import is_quantity
+from simulator.api.store import CollectionName
+from simulator.client import Object
+
+Check = Callable[[Object, Object | None], list[FieldError]]
+
+_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
+_POD_CHANGES = (
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
+    "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
+    "was previously negative)"
+)
+
+
+def pod(new: Object, old: Object | None) -> list[FieldError]:
+    spec = new.get("spec") or {}
+    if old is not None:
+        return _pod_update(spec, old.get("spec") or {})
+    return pod_spec(spec, "spec")
+
+
+def pod_spec(spec: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    containers = spec.get("containers") or []
+    if not containers:
+        errors.append(field_required(f"{path}.containers"))
+    seen: set[str] = set()
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field) or []):
+            errors += _container(container, f"{path}.{field}[{index}]", seen)
+    if spec.get("restartPolicy") not in ("Always", "OnFailure", "Never"):
+        errors.append(field_invalid(f"{path}.restartPolicy", spec.get("restartPolicy"), "unsupported value"))
+    errors += names.labels(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    return errors
+
+
+def deployment(new: Object, old: Object | None) -> list[FieldError]:
+    return _selecting(new, old)
+
+
+def service(new: Object, old: Object | None) -> list[FieldError]:
+    spec = new.get("spec") or {}
+    errors: list[FieldError] = []
+    headless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
+    if not spec.get("ports") and not headless:
+        errors.append(field_required("spec.ports"))
+    for index, port in enumerate(spec.get("ports") or []):
+        number = port.get("port")
+        if not isinstance(number, int) or not 1 <= number <= 65535:
+            text = "must be between 1 and 65535, inclusive"
+            errors.append(field_invalid(f"spec.ports[{index}].port", number, text))
+    before = ((old or {}).get("spec") or {}).get("clusterIP")
+    if before and spec.get("clusterIP") != before:
+        errors.append(field_invalid("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set"))
+    return errors
+
+
+def secret(new: Object, old: Object | None) -> list[FieldError]:
+    errors = _keys(new)
+    if old is not None and new.get("type") != old.get("type"):
+        errors.append(field_invalid("type", new.get("type"), "field is immutable"))
+    return errors + _immutable_data(new, old)
+
+
+def config_map(new: Object, old: Object | None) -> list[FieldError]:
+    return _keys(new) + _immutable_data(new, old)
+
+
+def priority_class(new: Object, old: Object | None) -> list[FieldError]:
+    if old is not None and new.get("value") != old.get("value"):
+        return [field_forbidden("value", "may not be changed in an update.")]
+    value = new.get("value", 0)
+    name = str(new["metadata"].get("name", ""))
+    if value > 1_000_000_000 and not name.startswith("system-"):
+        text = "maximum allowed value of a user defined priority is 1000000000"
+        return [field_forbidden("value", text)]
+    return []
+
+
+def event(new: Object, old: Object | None) -> list[FieldError]:
+    involved = new.get("involvedObject") or {}
+    namespace = new["metadata"].get("namespace")
+    if involved.get("namespace") and involved["namespace"] != namespace:
+        return [field_invalid("involvedObject.namespace", involved["namespace"], "does not match event.namespace")]
+    return []
+
+
+def node(new: Object, old: Object | None) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, taint in enumerate((new.get("spec") or {}).get("taints") or []):
+        path = f"spec.taints[{index}]"
+        errors += [field_invalid(f"{path}.key", taint.get("key"), text)
+                   for text in names.qualified_name(str(taint.get("key", "")))]  # fmt: skip
+        if taint.get("effect") not in _EFFECTS:
+            errors.append(field_unsupported(f"{path}.effect", taint.get("effect"), _EFFECTS))
+    return errors
+
+
+def binding(new: Object, old: Object | None) -> list[FieldError]:
+    """RBAC bindings: the role cannot be changed."""
+    if old is not None and new.get("roleRef") != old.get("roleRef"):
+        return [field_invalid("roleRef", new.get("roleRef"), "cannot change roleRef")]
+    if not (new.get("roleRef") or {}).get("name"):
+        return [field_required("roleRef.name")]
+    return []
+
+
+def custom_resource_definition(new: Object, old: Object | None) -> list[FieldError]:
+    return crds.check(new)
+
+
+def _pod_update(spec: Object, old: Object) -> list[FieldError]:
+    if spec == old:
+        return []
+    if _fixed_part(spec) == _fixed_part(old):
+        return []
+    text = f"pod updates may not change fields other than {_POD_CHANGES}"
+    return [field_forbidden("spec", text)]
+
+
+def _fixed_part(spec: Object) -> Object:
+    changeable = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
+    part = {key: value for key, value in spec.items() if key not in changeable}
+    for field in ("containers", "initContainers"):
+        if field in part:
+            part[field] = [{key: value for key, value in item.items() if key != "image"} for item in part[field]]
+    return part
+
+
+def _container(container: Any, path: str, seen: set[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name = str(container.get("name") or "")
+    if not name:
+        errors.append(field_required(f"{path}.name"))
+    else:
+        errors += [field_invalid(f"{path}.name", name, text) for text in names.label(name)]
+    if name in seen:
+        errors.append(FieldError(f"{path}.name", "FieldValueDuplicate", f'Duplicate value: "{name}"'))
+    seen.add(name)
+    if not container.get("image"):
+        errors.append(field_required(f"{path}.image"))
+    resources = container.get("resources") or {}
+    for kind in ("limits", "requests"):
+        for resource, amount in (resources.get(kind) or {}).items():
+            where = f"{path}.resources.{kind}[{resource}]"
+            if not is_quantity(amount):
+                errors.append(field_invalid(where, amount, "quantities must match the regular expression"))
+            elif str(amount).startswith("-"):
+                errors.append(field_invalid(where, amount, "must be greater than or equal to 0"))
+    return errors
+
+
+def _selecting(new: Object, old: Object | None) -> list[FieldError]:
+    spec = new.get("spec") or {}
+    selector = spec.get("selector")
+    template = spec.get("template") or {}
+    if not selector:
+        return [field_required("spec.selector")]
+    if old is not None and selector != (old.get("spec") or {}).get("selector"):
+        return [field_invalid("spec.selector", selector, "field is immutable")]
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    errors = []
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        text = "`selector` does not match template `labels`"
+        errors.append(field_invalid("spec.template.metadata.labels", labels, text))
+    return errors + pod_spec(template.get("spec") or {}, "spec.template.spec")
+
+
+def _keys(new: Object) -> list[FieldError]:
+    errors = []
+    for field in ("data", "binaryData"):
+        for key in new.get(field) or {}:
+            if not key or len(key) > 253 or any(not (sign.isalnum() or sign in "-_.") for sign in key):
+                text = (
+                    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  "
+                    "or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                )
+                errors.append(field_invalid(f"{field}[{key}]", key, text))
+    return errors
+
+
+def _immutable_data(new: Object, old: Object | None) -> list[FieldError]:
+    if old is None or not old.get("immutable"):
+        return []
+    if not new.get("immutable"):
+        return [field_forbidden("immutable", "field is immutable when `immutable` is set")]
+    if new.get("data") != old.get("data"):
+        return [field_forbidden("data", "field is immutable when `immutable` is set")]
+    return []
+
+
+CHECKS: dict[CollectionName, Check] = {
+    ("", "pods"): pod,
+    ("", "services"): service,
+    ("", "secrets"): secret,
+    ("", "configmaps"): config_map,
+    ("", "events"): event,
+    ("", "nodes"): node,
+    ("apps", "deployments"): deployment,
+    ("apps", "replicasets"): deployment,
+    ("scheduling.k8s.io", "priorityclasses"): priority_class,
+    ("rbac.authorization.k8s.io", "rolebindings"): binding,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): binding,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): custom_resource_definition,
+}

@@ -1,0 +1,26 @@
+"""A kubeconfig for the simulated cluster's administrator."""
+
+import os
+from pathlib import Path
+
+import yaml
+
+NAME = "muster-simulator"
+
+
+def write_kubeconfig(path: Path, url: str, token: str) -> None:
+    """Write it for its owner's eyes only, in place of what was there."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": {"server": url}}],
+        "users": [{"name": f"{NAME}-admin", "user": {"token": token}}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": f"{NAME}-admin"}}],
+        "current-context": NAME,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        yaml.safe_dump(config, file, sort_keys=False)
+    temporary.replace(path)
