@@ -71,11 +71,10 @@ class Evicting:
             and reclaimer.may_take_from(queues.by_name[each.queue])
             and (each.elastic or not self._reclaim_protected(job, each))
         ]
-        held = {name: list(queue.allocated) for name, queue in queues.by_name.items()}
+        ledger = Ledger(queues, self.session.config.saturation_multiplier)
 
         def validate(scenario: Scenario) -> bool:
             asking = self._reclaimer(scenario.probe.job)
-            ledger = Ledger(queues, held, self.session.config.saturation_multiplier)
             return ledger.allows(asking, _lost(scenario)) and self._spares_protected(
                 scenario, lambda each: self._reclaim_protected(job, each)
             )

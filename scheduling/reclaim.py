@@ -59,15 +59,19 @@ def _within_allocatable(queue: QueueState, amounts: Sequence[float]) -> bool:
 class Ledger:
     """What the queues would still hold while victims are taken one after the other."""
 
-    def __init__(self, queues: QueueTree, held: Mapping[str, Amounts], multiplier: float) -> None:
+    def __init__(self, queues: QueueTree, multiplier: float) -> None:
+        """Takes down what the queues hold now, before the search changes it."""
         self._queues = queues
-        self._held = held
+        self._held = {name: list(queue.allocated) for name, queue in queues.by_name.items()}
+        self._firm = {name: list(queue.non_preemptible) for name, queue in queues.by_name.items()}
         self._multiplier = multiplier
         self.remaining: dict[str, Amounts] = {}
         self._involved: dict[str, set[int]] = {}
 
     def allows(self, reclaimer: Reclaimer, victims: Mapping[str, Sequence[Triple]]) -> bool:
         """Whether all these victims, by queue, may go: each in turn, then the balance between siblings."""
+        self.remaining = {}
+        self._involved = {}
         for name, amounts in victims.items():
             if not self._take(reclaimer, self._queues.by_name[name], amounts):
                 return False
@@ -109,7 +113,7 @@ class Ledger:
                 if not self._less_saturated(queue, holds, sibling, involved):
                     return False
             if not reclaimer.preemptible and not all(
-                within(queue.non_preemptible[i] + reclaimer.request[i], queue.deserved[i]) for i in DIVIDED
+                within(self._firm[queue.name][i] + reclaimer.request[i], queue.deserved[i]) for i in DIVIDED
             ):
                 return False
         return True
