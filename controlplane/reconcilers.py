@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from functools import cache
 
 from core.reconciling import Reconciler
+from topology.models import NetworkTopology, NodePool
+from topology.reconcile.node_pools import reconcile_node_pool
+from topology.reconcile.topologies import reconcile_topology
+from workloads.models import Workload
+from workloads.reconcile import reconcile_workload
 
-RECONCILERS: Sequence[Reconciler] = ()
+RECONCILERS: Sequence[Reconciler] = (
+    Reconciler(NetworkTopology, reconcile_topology),
+    Reconciler(NodePool, reconcile_node_pool),
+    Reconciler(Workload, reconcile_workload),
+)
 
 
 @cache

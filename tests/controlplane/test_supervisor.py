@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,7 @@ def wait_for(condition, seconds=10.0):
 
 def lives(pid):
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
@@ -82,7 +82,12 @@ def test_waiting_ends_when_a_child_gives_up(supervisor):
 
 
 def test_stopping_ends_children_and_what_they_started(supervisor):
-    code = f"import subprocess, sys\np = subprocess.Popen([sys.executable, '-c', {SLEEPER!r}])\nprint(p.pid, flush=True)\np.wait()"
+    code = (
+        "import subprocess, sys\n"
+        f"p = subprocess.Popen([sys.executable, '-c', {SLEEPER!r}])\n"
+        "print(p.pid, flush=True)\n"
+        "p.wait()"
+    )
     child = supervisor.start(Child("parent", python(code)))
     grandchild = int(wait_for(lambda: supervisor.last_lines(child).split()[0:1] or None)[0])
 
