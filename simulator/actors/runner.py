@@ -5,8 +5,10 @@ import logging
 from collections.abc import Callable, Coroutine, MutableMapping
 from typing import Any, Protocol
 
+from simulator.actors.components import ComponentDeployments
 from simulator.actors.context import Context
 from simulator.actors.dynamo.controller import GraphController
+from simulator.actors.exporters.proxies import Exporters
 from simulator.actors.grove.podclique import PodCliqueController
 from simulator.actors.grove.podcliqueset import PodCliqueSetController
 from simulator.actors.grove.scaling_group import ScalingGroupController
@@ -57,10 +59,13 @@ def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[
         "scheduler": [Scheduler, ShardStatus],
         "queues": [PodGroupAccounts, QueueAccounts],
         "nodes": [NodeLifecycle],
+        "components": [ComponentDeployments],
     }
     running = [
         (kind.__name__, kind(context).run) for name, kinds in controllers.items() if name in wanted for kind in kinds
     ]
+    if "exporters" in wanted and hooks is not None:
+        running.append(("Exporters", Exporters(context, hooks.proxies).run))
     if "kubelet" in wanted:
         running.append(("PodLifecycle", PodLifecycle(context, logs).run))
     return running

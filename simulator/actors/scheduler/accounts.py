@@ -125,6 +125,7 @@ class QueueAccounts(Controller):
         children = [q for q in self.informer(KAI_QUEUE).by_index(BY_PARENT, key[1]) if key_of(q) != key]
         patch = replacing(status_of(queue), queue_status(groups, children))
         if patch is not None:
+            patch = {name: value or None for name, value in patch.items()}
             await self.context.client.patch(KAI_QUEUE, key[1], None, {"status": patch}, subresource="status")
         return None
 
