@@ -12,6 +12,7 @@ from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_CLUSTER_TOPOLOGY_BINDI
 from simulator.actors.options import ActorOptions
 from simulator.actors.runner import run_actors
 from simulator.api.bootstrap import bootstrap
+from simulator.api.garbage import Garbage
 from simulator.api.inprocess import InProcessClient
 from simulator.api.server import Server
 from simulator.fleets.load import load_fleet
@@ -120,14 +121,16 @@ async def _play(scenario, fleet: str, options: ActorOptions) -> None:
     await load_fleet(cluster.client, fleet)
     await cluster.add_namespace()
     await cluster.add_queue()
+    garbage = asyncio.create_task(Garbage(server).run())
     actors = asyncio.create_task(run_actors(cluster.client, server.hooks, options))
     playing = asyncio.create_task(scenario(cluster))
     await asyncio.wait({actors, playing}, return_when=asyncio.FIRST_COMPLETED)
     if actors.done():
         playing.cancel()
         actors.result()
-    actors.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await actors
+    for task in (actors, garbage):
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
     server.close()
     playing.result()
