@@ -7,7 +7,7 @@ files on disk, and follows redirects; its models are never used (they cost 70 ti
 import os
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -110,12 +110,17 @@ class Transport:
             tls["ssl_context"] = _tls(connection)
         self._pool = urllib3.PoolManager(num_pools=1, maxsize=24, retries=False, **tls)
         self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
+        self._streams: set[urllib3.BaseHTTPResponse] = set()
         self._headers = {"User-Agent": "muster"}
         if connection.token:
             self._headers["Authorization"] = f"Bearer {connection.token}"
 
     def close(self) -> None:
-        """Drop idle connections; those in use end by themselves."""
+        """Drop idle connections and cut off streams, whose readers get `Unavailable`."""
+        for response in list(self._streams):
+            # One that has just ended has no socket any more.
+            with suppress(ValueError, OSError, RuntimeError):
+                response.shutdown()
         self._pool.clear()
 
     def request(
@@ -133,12 +138,14 @@ class Transport:
     def stream(self, path: str, query: Mapping[str, Any], *, read_timeout: float) -> Iterator[Iterator[bytes]]:
         """The chunks of an answer as they arrive; the connection is closed at the end."""
         response = self._send("GET", path, query, read_timeout=read_timeout)
+        self._streams.add(response)
         try:
             with self.translated(path):
                 if response.status >= 300:
                     raise self.error(response.status, response.read(65536), path)
                 yield response.stream(65536)
         finally:
+            self._streams.discard(response)
             response.close()
 
     def error(self, status: int, content: bytes, path: str) -> GatewayError:

@@ -48,7 +48,7 @@ class ApiServer:
 
     def connection(self, **timeouts: float) -> Connection:
         """How to reach it, with timeouts that suit a test."""
-        chosen: dict[str, Any] = {"connect": 2.0, "read": 5.0, "watch": 2, "watch_read": 4.0} | timeouts
+        chosen: dict[str, Any] = {"connect": 2.0, "read": 5.0, "watch": 1, "watch_read": 4.0} | timeouts
         return Connection(
             name="simulated", server=self.url, token=self.server.tokens.admin_token, timeouts=Timeouts(**chosen)
         )
