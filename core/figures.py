@@ -73,6 +73,11 @@ class Domain:
     chosen: bool = False
 
     @property
+    def short(self) -> str:
+        """The end of the name that tells neighbours apart, for cells that are narrow: `gpu-07` → `07`."""
+        return self.name.rpartition("-")[2][-3:]
+
+    @property
     def states(self) -> Counter[str]:
         return sum((child.states for child in self.children), Counter(self.gpus))
 
