@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 # State → pattern drawn over its fill, so that it reads without colour.
+_ORDER = ("allocated", "idle", "unknown", "cordoned", "unhealthy")
 PATTERNS = {"idle": "idle", "unknown": "stripe", "cordoned": "hatch"}
 
 ROW = 48
@@ -232,6 +233,10 @@ def sequence_step(value: Amount) -> int:
     return max(0, min(10, int(float(value) / 10 + 0.5)))
 
 
+def _rank(state: str) -> int:
+    return _ORDER.index(state) if state in _ORDER else len(_ORDER)
+
+
 def _mark(value: Amount | None, top: float) -> str:
     return "" if value is None or value < 0 or top <= 0 else pct(min(100.0, float(value) / top * 100))
 
@@ -266,7 +271,8 @@ def _place(
 def _box(domain: Domain, x: float, width: float, depth: int) -> Box:
     states, size = domain.states, domain.size
     parts, at = [], x
-    for state, amount in states.items():
+    for state in sorted(states, key=_rank):
+        amount = states[state]
         if state == "free" or not size:
             continue
         wide = width * amount / size
@@ -277,7 +283,11 @@ def _box(domain: Domain, x: float, width: float, depth: int) -> Box:
 
 def _node_box(domain: Domain, x: float, width: float, *, one_cell_each: bool) -> NodeBox:
     states = domain.states
-    runs = [(state, 1) for state in domain.gpus] if one_cell_each else list(states.items())
+    runs = (
+        [(state, 1) for state in domain.gpus]
+        if one_cell_each
+        else sorted(states.items(), key=lambda item: _rank(item[0]))
+    )
     unit = width / max(1, len(domain.gpus))
     cells, at = [], x
     for state, amount in runs:

@@ -4,7 +4,7 @@ import { language, say } from "./page.js";
 const FORMS = {
   time: { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
   date: { dateStyle: "medium" },
-  datetime: { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  datetime: { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" },
 };
 const formats = Object.fromEntries(
   Object.entries(FORMS).map(([kind, form]) => [kind, new Intl.DateTimeFormat(language, form)]),
