@@ -54,6 +54,8 @@ class Project(DesiredState):
     name = models.CharField(_("name"), max_length=40)
     description = models.CharField(_("description"), max_length=500, blank=True)
     namespace = models.CharField(_("namespace"), max_length=63)
+    # The namespace existed and was asked for: it is labelled, used, and stays when the project goes.
+    adopts_namespace = models.BooleanField(default=False)
     created_by = models.CharField(max_length=254, blank=True)
 
     objects = ProjectQuerySet.as_manager()
@@ -74,7 +76,7 @@ class Project(DesiredState):
 
 
 def _amount(**options: object) -> "models.DecimalField[Decimal, Decimal]":
-    return models.DecimalField(max_digits=18, decimal_places=4, **options)  # type: ignore[arg-type]
+    return models.DecimalField(max_digits=18, decimal_places=6, **options)  # type: ignore[arg-type]
 
 
 class Quota(TimestampedModel):
@@ -86,7 +88,9 @@ class Quota(TimestampedModel):
 
     department = models.ForeignKey(Department, null=True, on_delete=models.CASCADE, related_name="quotas")
     project = models.ForeignKey(Project, null=True, on_delete=models.CASCADE, related_name="quotas")
-    node_pool = models.ForeignKey(NodePool, on_delete=models.PROTECT, related_name="quotas")
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="quotas")
+    # A pool goes only after its queues have left the cluster (topology.reconcile.node_pools).
+    node_pool = models.ForeignKey(NodePool, on_delete=models.CASCADE, related_name="quotas")
     queue_name = models.CharField(max_length=63)
     gpu_deserved = _amount(default=0)
     gpu_limit = _amount(default=-1)
@@ -98,8 +102,8 @@ class Quota(TimestampedModel):
     memory_limit = _amount(default=-1)
     memory_weight = _amount(default=1)
     priority = models.IntegerField(default=100)
-    # Observed: the queue's status, {"allocated": {"gpu": "8", …}, "allocatedNonPreemptible", "requested"}; empty:
-    # not seen yet.
+    # Observed: the queue's status in the units above, as text: {"allocated": {"gpu": "8", "cpu": …, "memory": …},
+    # "allocatedNonPreemptible": …, "requested": …}; empty: not seen yet.
     usage = models.JSONField(default=dict, editable=False)
     usage_at = models.DateTimeField(null=True, editable=False)
 
@@ -112,7 +116,7 @@ class Quota(TimestampedModel):
             ),
             models.UniqueConstraint(fields=("department", "node_pool"), name="quota_once_per_department_and_pool"),
             models.UniqueConstraint(fields=("project", "node_pool"), name="quota_once_per_project_and_pool"),
-            models.UniqueConstraint(fields=("node_pool", "queue_name"), name="queue_name_once_per_pool"),
+            models.UniqueConstraint(fields=("cluster", "queue_name"), name="queue_name_once_per_cluster"),
             *(
                 models.CheckConstraint(
                     condition=models.Q(**{f"{resource}_{bound}__gte": 0}) | models.Q(**{f"{resource}_{bound}": -1}),
@@ -126,6 +130,11 @@ class Quota(TimestampedModel):
     def __str__(self) -> str:
         return self.queue_name
 
+    @property
+    def owner(self) -> "Department | Project":
+        """The department or project that it belongs to."""
+        return self.project or self.department  # type: ignore[return-value]  # a constraint: one of them
+
 
 class ProjectSecret(TimestampedModel):
     """A secret of a project's namespace: write-only, encrypted at rest, shown only by name and key."""
@@ -134,7 +143,8 @@ class ProjectSecret(TimestampedModel):
     name = models.CharField(max_length=253)
     kind = models.CharField(max_length=16)  # hugging-face, registry, opaque
     keys = models.JSONField(default=list)
-    content = models.BinaryField()
+    content = models.BinaryField()  # encrypted, see organizations.secrets
+    created_by = models.CharField(max_length=254, blank=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "name"), name="project_secret_name_once"),)

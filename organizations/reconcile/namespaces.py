@@ -1,0 +1,75 @@
+"""The namespace of one project: made, adopted where that was asked for, deleted or released."""
+
+from typing import Any
+
+from clusters.drift import differences, made_by, owner_of
+from clusters.kinds import NAMESPACE
+from clusters.kube.errors import NameTaken
+from clusters.kube.gateway import Gateway, Manifest
+from clusters.names import MANAGED_BY, MANAGED_BY_LABEL
+from core.conditions import Condition
+from organizations.manifests import ADOPTED_LABEL, namespace_manifest, released_namespace_manifest
+from organizations.models import Project
+from organizations.reconcile.queues import owner_value
+
+
+def sync_namespace(project: Project, gateway: Gateway) -> Condition:
+    """Make the namespace ours. Raises `NameTaken` where it is somebody else's and adoption was not asked for."""
+    name, owner = project.namespace, owner_value(project)
+    live = gateway.get(NAMESPACE, name)
+    if live is not None and "deletionTimestamp" in live["metadata"]:
+        message = f"The namespace {name} is being deleted by somebody. {_why_it_stays(live)}"
+        return Condition("NamespaceReady", "False", "Terminating", message.strip(), arguments=(("name", name),))
+    if live is not None and owner_of(live) != owner:
+        _check_adoptable(project, live)
+    adopted = live is not None and project.adopts_namespace and not _is_made_by_us(live)
+    manifest = namespace_manifest(name, owner, project.name, adopted=adopted)
+    if live is None or differences(manifest, live):
+        gateway.apply(NAMESPACE, manifest, force=live is not None and owner_of(live) == owner)
+    said = f"The namespace {name} existed and is used." if adopted else f"The namespace {name} is there."
+    reason = "Adopted" if adopted else "Created"
+    return Condition("NamespaceReady", "True", reason, said, arguments=(("name", name),))
+
+
+def _check_adoptable(project: Project, live: Manifest) -> None:
+    name, other = project.namespace, owner_of(live)
+    if other:
+        raise NameTaken(f"The namespace {name} belongs to {other}.", made_by=other)
+    if not project.adopts_namespace:
+        raise NameTaken(
+            f"The namespace {name} exists already and was made by {made_by(live)}. "
+            "Make the project with “use the existing namespace”, or with another namespace.",
+            made_by=made_by(live),
+        )
+
+
+def _is_made_by_us(live: Manifest) -> bool:
+    labels = live["metadata"].get("labels") or {}
+    return labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(ADOPTED_LABEL) != "true"
+
+
+def remove_namespace(project: Project, gateway: Gateway) -> str:
+    """Delete the namespace that we made, or let go of one that we adopted. Empty: done; else why it is still there."""
+    name = project.namespace
+    live = gateway.get(NAMESPACE, name)
+    if live is None or owner_of(live) != owner_value(project):
+        return ""
+    metadata = live["metadata"]
+    if not _is_made_by_us(live):
+        gateway.apply(NAMESPACE, released_namespace_manifest(name, metadata["uid"]))
+        return ""
+    if "deletionTimestamp" not in metadata:
+        gateway.delete(NAMESPACE, name, uid=metadata["uid"])
+    live = gateway.get(NAMESPACE, name)
+    return f"Namespace/{name} {_why_it_stays(live)}".strip() if live is not None else ""
+
+
+def _why_it_stays(live: Manifest) -> str:
+    """The namespace controller's own words on what keeps it."""
+    conditions: list[dict[str, Any]] = (live.get("status") or {}).get("conditions") or []
+    said = [
+        str(c.get("message", ""))
+        for c in conditions
+        if c.get("status") == "True" and str(c.get("type", "")).startswith("Namespace")
+    ]
+    return f"({'; '.join(said)})" if said else ""

@@ -1,0 +1,149 @@
+"""The queues of one department or project: applied, repaired, counted, deleted."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from clusters.drift import apply_if_different, delete_if_ours, made_by, owner_of
+from clusters.kinds import KAI_QUEUE
+from clusters.kube.errors import NameTaken, NotServed
+from clusters.kube.gateway import Gateway, Manifest
+from clusters.names import OWNER_LABEL, owner_label_value
+from core.conditions import Condition
+from organizations.manifests import Bounds, QueueSpec, queue_manifest
+from organizations.models import Department, Project, Quota
+from organizations.queue_names import makes_cycle
+from organizations.quota_rows import ensure_quota_rows, store_usage
+
+
+@dataclass(frozen=True, slots=True)
+class Parents:
+    """The queues of the department above: node pool id → name, and whose they are. Departments have none."""
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    owner: str = ""
+
+
+@dataclass(slots=True)
+class Queues:
+    """What became of the queues. `problems` keep the owner from being ready, `waiting` are still to go."""
+
+    names: list[str] = field(default_factory=list)
+    drift: list[str] = field(default_factory=list)
+    problems: list[Condition] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+
+
+def owner_value(owner: Department | Project) -> str:
+    """The value of `OWNER_LABEL` on what belongs to the department or project."""
+    return owner_label_value(owner._meta.label, owner.pk)
+
+
+def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents = Parents()) -> Queues:
+    """Apply the queue of each node pool, delete those of pools that go, copy their usage into the rows.
+
+    Raises `GatewayError`; what concerns one queue only becomes a problem and does not stop the others.
+    """
+    found = Queues()
+    label = owner_value(owner)
+    live: list[Manifest] = []
+    wanted = [quota for quota in ensure_quota_rows(owner) if not quota.node_pool.is_being_deleted]
+    try:
+        for quota in wanted:
+            parent = parents.names.get(quota.node_pool_id, "")
+            problem = _parent_problem(gateway, quota.queue_name, parent, parents.owner) if parent else None
+            if problem is not None:
+                found.problems.append(problem)
+                continue
+            applied = _apply(gateway, quota, label, parent, found)
+            if applied is not None:
+                live.append(applied)
+        found.waiting = delete_queues(gateway, label, keep={quota.queue_name for quota in wanted})
+    except NotServed as error:
+        message = f"The cluster does not serve KAI's Queue ({error.message}): install KAI Scheduler."
+        found.problems.append(Condition("Synced", "False", "NotServed", message))
+    store_usage(owner.cluster_id, live)
+    return found
+
+
+def _apply(gateway: Gateway, quota: Quota, label: str, parent: str, found: Queues) -> Manifest | None:
+    name = quota.queue_name
+    try:
+        applied = apply_if_different(gateway, KAI_QUEUE, queue_manifest(_spec(quota, label, parent)))
+    except NameTaken as error:
+        message = f"{error.message} Muster leaves it alone; until it is gone, node pool {quota.node_pool} has no queue."
+        arguments = (("queue", name), ("madeBy", error.made_by), ("pool", quota.node_pool.name))
+        found.problems.append(Condition("Accepted", "False", "NameTaken", message, arguments=arguments))
+        return None
+    found.names.append(name)
+    found.drift += [f"{path} of Queue {name}" for path in applied.drift]
+    return applied.live
+
+
+def _parent_problem(gateway: Gateway, name: str, parent: str, parent_owner: str) -> Condition | None:
+    """Why `name` can't be written below `parent` now: absent, it would vanish; in a cycle, it hangs the scheduler; of
+    somebody else, it would take part in their quota."""
+    parents: dict[str, str] = {}
+    above = parent
+    while above and above not in parents and len(parents) < 32:
+        queue = gateway.get(KAI_QUEUE, above)
+        if queue is None:
+            message = f"Queue {name} waits for its parent {above}, which is not in the cluster yet."
+            arguments = (("queue", name), ("parent", above))
+            return Condition("QueuesReady", "False", "ParentMissing", message, arguments=arguments)
+        if above == parent and owner_of(queue) != parent_owner:
+            message = f"Queue {name} is not written: its parent {parent} was made by {made_by(queue)}."
+            arguments = (("queue", name), ("parent", parent))
+            return Condition("QueuesReady", "False", "ParentForeign", message, arguments=arguments)
+        parents[above] = str((queue.get("spec") or {}).get("parentQueue") or "")
+        above = parents[above]
+    if above in parents or makes_cycle(name, parent, parents):
+        chain = " → ".join([*parents, above])
+        message = f"Queue {name} is not written: its parents form a cycle ({chain}), which would stop all scheduling."
+        return Condition("QueuesReady", "False", "ParentCycle", message, arguments=(("chain", chain),))
+    return None
+
+
+def _spec(quota: Quota, label: str, parent: str) -> QueueSpec:
+    def bounds(resource: str) -> Bounds:
+        return Bounds(*(getattr(quota, f"{resource}_{bound}") for bound in ("deserved", "limit", "weight")))
+
+    return QueueSpec(
+        name=quota.queue_name,
+        owner=label,
+        pool=quota.node_pool.name,
+        parent=parent,
+        gpu=bounds("gpu"),
+        cpu=bounds("cpu"),
+        memory=bounds("memory"),
+        priority=quota.priority,
+    )
+
+
+def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = ()) -> list[str]:
+    """Ask for deletion of our queues that are not in `keep`; names of those that are still there."""
+    kept = set(keep)
+    ours = gateway.list(KAI_QUEUE, label_selector=f"{OWNER_LABEL}={label}")
+    names = [queue["metadata"]["name"] for queue in ours if owner_of(queue) == label]
+    return [
+        f"Queue/{name}"
+        for name in names
+        if name not in kept and not delete_if_ours(gateway, KAI_QUEUE, name, owner=label)
+    ]
+
+
+def queue_conditions(found: Queues) -> list[Condition]:
+    """The conditions that a sync of queues leads to."""
+    if found.problems:
+        return found.problems
+    count = len(found.names)
+    message = f"{count} queues are as defined here." if count != 1 else "1 queue is as defined here."
+    return [Condition("QueuesReady", "True", "Applied", message), drift_condition(found.drift)]
+
+
+def drift_condition(drift: Iterable[str]) -> Condition:
+    """Whether somebody had changed what we wrote."""
+    fields = ", ".join(drift)
+    if not fields:
+        return Condition("InSync", "True", "InSync", "Nobody has changed what Muster wrote.")
+    message = f"Somebody had changed {fields}; it was put back."
+    return Condition("InSync", "False", "DriftRepaired", message, arguments=(("fields", fields),))

@@ -1,0 +1,68 @@
+"""Secrets of a project: write-only. What is stored is encrypted; the audit says that it changed, never to what."""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts import audit
+from accounts.audit import SECRET, Actor
+from accounts.permissions import require
+from core.desired import change_spec
+from core.errors import Conflict, InvalidInput
+from core.live import publish_row
+from organizations.models import Project, ProjectSecret
+from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
+
+
+@transaction.atomic
+def put_secret(
+    actor: Actor, *, project: Project, kind: str, name: str = "", fields: Mapping[str, str]
+) -> ProjectSecret:
+    """Make or overwrite a secret. A Hugging Face token needs no name, there is one per project.
+
+    Raises `InvalidInput`; `Conflict` where a secret of another kind writes the same object.
+    """
+    exists = ProjectSecret.objects.filter(project=project, name=name or HUGGING_FACE_NAMES[0]).exists()
+    require(actor.user, "credentials:update" if exists else "credentials:create", project.scope)
+    if project.is_being_deleted:
+        raise Conflict(_("Project %(name)s is being deleted.") % {"name": project.name})
+    content = checked_content(kind, name, fields)
+    if kind == SecretKind.HUGGING_FACE:
+        name = HUGGING_FACE_NAMES[0]
+    _refuse_taken(project, kind, name)
+    secret, made = ProjectSecret.objects.update_or_create(
+        project=project,
+        name=name,
+        defaults={
+            "kind": kind,
+            "keys": sorted(content),
+            "content": encrypt(content),
+            "created_by": actor.user.email,
+            "updated_at": timezone.now(),
+        },
+    )
+    audit.record(actor, "create" if made else "update", secret, after={"project": project.name, "content": SECRET})
+    publish_row(change_spec(project, {}))
+    return secret
+
+
+def _refuse_taken(project: Project, kind: str, name: str) -> None:
+    wanted = set(object_names(kind, name))
+    for other in ProjectSecret.objects.filter(project=project).exclude(name=name):
+        if wanted & set(object_names(other.kind, other.name)):
+            raise Conflict(_("The secret %(name)s writes the same object.") % {"name": other.name})
+    same = ProjectSecret.objects.filter(project=project, name=name).exclude(kind=kind).first()
+    if same is not None:
+        raise InvalidInput.of("kind", _("The secret %(name)s is of another kind") % {"name": name}, same.kind)
+
+
+@transaction.atomic
+def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
+    """Delete the secret; its objects leave the cluster with the next reconcile of the project."""
+    project = secret.project
+    require(actor.user, "credentials:delete", project.scope)
+    audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
+    secret.delete()
+    publish_row(change_spec(project, {}))

@@ -1,0 +1,307 @@
+from typing import Any
+
+import pytest
+
+from clusters import kinds
+from clusters.kube.errors import Unavailable
+from clusters.kube.fake import FakeGateway
+from clusters.names import OWNER_LABEL
+from core.desired import request_deletion
+from core.reconciling import Outcome
+from organizations.models import Department, Project, ProjectSecret
+from organizations.reconcile import reconcile_department, reconcile_project, sync_department, sync_project
+from organizations.secrets import encrypt
+from topology.models import NodePool
+
+DOWN = Unavailable("no answer")
+
+
+def condition(outcome: Outcome, type_: str) -> Any:
+    return next((c for c in outcome.conditions if c.type == type_), None)
+
+
+@pytest.fixture
+def both(department: Department, project: Project) -> tuple[Department, Project]:
+    return department, project
+
+
+def test_creates_the_department_queue_at_the_top(department: Department, gateway: FakeGateway) -> None:
+    outcome = reconcile_department(department)
+
+    queue = gateway.object(kinds.KAI_QUEUE, "research")
+    assert queue["spec"] == {
+        "parentQueue": "",
+        "priority": 100,
+        "resources": {
+            "gpu": {"quota": 0, "limit": -1, "overQuotaWeight": 1},
+            "cpu": {"quota": -1, "limit": -1, "overQuotaWeight": 1},
+            "memory": {"quota": -1, "limit": -1, "overQuotaWeight": 1},
+        },
+    }
+    assert (outcome.phase, condition(outcome, "QueuesReady").status) == ("Ready", "True")
+
+
+def test_creates_namespace_and_queue_of_the_project_below_its_department(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    reconcile_department(both[0])
+
+    outcome = reconcile_project(both[1])
+
+    assert gateway.object(kinds.KAI_QUEUE, "assistant")["spec"]["parentQueue"] == "research"
+    labels = gateway.object(kinds.NAMESPACE, "runai-assistant")["metadata"]["labels"]
+    assert labels[OWNER_LABEL] == f"organizations.Project.{both[1].pk}"
+    assert (outcome.phase, condition(outcome, "Synced").status) == ("Ready", "True")
+
+
+def test_a_project_waits_for_its_departments_queue(project: Project, gateway: FakeGateway) -> None:
+    outcome = sync_project(project, gateway)
+
+    assert (outcome.phase, condition(outcome, "QueuesReady").reason) == ("NotReady", "ParentMissing")
+    assert outcome.check_again_after.total_seconds() == 2
+    assert gateway.names(kinds.KAI_QUEUE) == []
+    sync_department(project.department, gateway)
+    assert sync_project(project, gateway).phase == "Ready"
+
+
+def test_repairs_drift_and_names_the_field(both: tuple[Department, Project], gateway: FakeGateway) -> None:
+    sync_department(both[0], gateway)
+    sync_project(both[1], gateway)
+    gateway.edit(kinds.KAI_QUEUE, "assistant", spec={"resources": {"gpu": {"limit": 2}}})
+
+    outcome = sync_project(both[1], gateway)
+
+    assert gateway.object(kinds.KAI_QUEUE, "assistant")["spec"]["resources"]["gpu"]["limit"] == -1
+    drift = condition(outcome, "InSync")
+    assert (drift.status, drift.reason) == ("False", "DriftRepaired")
+    assert "spec.resources.gpu.limit of Queue assistant" in drift.message
+    assert condition(sync_project(both[1], gateway), "InSync").status == "True"
+
+
+def test_trap_33_a_cycle_made_by_hand_is_taken_apart_from_above(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    sync_department(both[0], gateway)
+    sync_project(both[1], gateway)
+    gateway.edit(kinds.KAI_QUEUE, "research", spec={"parentQueue": "assistant"})
+
+    found = sync_project(both[1], gateway)
+    assert condition(found, "QueuesReady").reason == "ParentCycle"
+    sync_department(both[0], gateway)
+
+    assert sync_project(both[1], gateway).phase == "Ready"
+    assert gateway.object(kinds.KAI_QUEUE, "research")["spec"]["parentQueue"] == ""
+
+
+def test_second_run_writes_nothing(both: tuple[Department, Project], gateway: FakeGateway) -> None:
+    _secret(both[1])
+    written = []
+    for _run in range(2):
+        sync_department(both[0], gateway)
+        sync_project(both[1], gateway)
+        written.append(len(gateway.writes))
+
+    assert written == [5, 5]  # two queues, the namespace, two secrets
+
+
+def test_transient_error_is_raised_and_leaves_the_spec(project: Project, gateway: FakeGateway) -> None:
+    gateway.fail_at(1, DOWN)
+
+    with pytest.raises(Unavailable):
+        sync_project(project, gateway)
+
+    project.refresh_from_db()
+    assert project.generation == 1
+
+
+def test_deletion_waits_for_the_namespace_and_says_what_keeps_it(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    sync_department(both[0], gateway)
+    sync_project(both[1], gateway)
+    gateway.edit(kinds.NAMESPACE, "runai-assistant", metadata={"finalizers": ["example.com/hold"]})
+    status = {"conditions": [{"type": "NamespaceFinalizersRemaining", "status": "True", "message": "x has finalizers"}]}
+    gateway.set_status(kinds.NAMESPACE, "runai-assistant", status=status)
+    project = request_deletion(both[1])
+
+    waiting = sync_project(project, gateway)
+    gateway.release(kinds.NAMESPACE, "runai-assistant")
+    done = sync_project(project, gateway)
+
+    assert (waiting.phase, waiting.gone) == ("Deleting", False)
+    assert "Namespace/runai-assistant (x has finalizers)" in waiting.conditions[0].message
+    assert done.gone
+    assert gateway.names(kinds.KAI_QUEUE) == ["research"]
+
+
+def test_deletion_of_a_department_waits_for_its_projects_and_queues(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    sync_department(both[0], gateway)
+    gateway.edit(kinds.KAI_QUEUE, "research", metadata={"finalizers": ["kai/hold"]})
+    department = request_deletion(both[0])
+
+    with_project = sync_department(department, gateway)
+    both[1].delete()
+    with_queue = sync_department(department, gateway)
+    gateway.release(kinds.KAI_QUEUE, "research")
+
+    assert "project assistant" in with_project.conditions[0].message
+    assert "Queue/research" in with_queue.conditions[0].message
+    assert sync_department(department, gateway).gone
+
+
+def test_a_foreign_queue_of_the_name_is_left_alone_and_named(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    foreign = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "research"}, "spec": {}}
+    gateway.put(kinds.KAI_QUEUE, foreign, manager="helm")
+    sync_department(both[0], gateway)
+
+    department = sync_department(both[0], gateway)
+    project = sync_project(both[1], gateway)
+
+    assert (department.phase, condition(department, "Accepted").reason) == ("NotReady", "NameTaken")
+    assert "helm" in condition(department, "Accepted").message
+    assert condition(project, "QueuesReady").reason == "ParentForeign"
+    assert gateway.names(kinds.KAI_QUEUE) == ["research"]
+
+
+def namespace(gateway: FakeGateway, name: str) -> None:
+    gateway.put(kinds.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def test_an_existing_namespace_is_not_taken_without_being_asked(project: Project, gateway: FakeGateway) -> None:
+    namespace(gateway, "runai-assistant")
+
+    outcome = sync_project(project, gateway)
+
+    assert condition(outcome, "Accepted").reason == "NameTaken"
+    assert gateway.writes == []
+    assert sync_project(request_deletion(project), gateway).gone
+    assert "runai-assistant" in gateway.names(kinds.NAMESPACE)
+
+
+def test_an_adopted_namespace_is_used_and_stays_when_the_project_goes(project: Project, gateway: FakeGateway) -> None:
+    namespace(gateway, "runai-assistant")
+    project.adopts_namespace = True
+    _secret(project)
+    sync_department(project.department, gateway)
+
+    outcome = sync_project(project, gateway)
+    gone = sync_project(request_deletion(_saved(project)), gateway)
+
+    assert condition(outcome, "NamespaceReady").reason == "Adopted"
+    assert gone.gone
+    live = gateway.object(kinds.NAMESPACE, "runai-assistant")
+    assert live["metadata"].get("labels", {}) == {}
+    assert gateway.names(kinds.SECRET, "runai-assistant") == []
+    assert gateway.names(kinds.KAI_QUEUE) == ["research"]
+
+
+def test_a_namespace_that_is_being_deleted_by_somebody_is_waited_for(project: Project, gateway: FakeGateway) -> None:
+    sync_department(project.department, gateway)
+    sync_project(project, gateway)
+    gateway.edit(kinds.NAMESPACE, "runai-assistant", metadata={"finalizers": ["x/y"]})
+    gateway.delete(kinds.NAMESPACE, "runai-assistant")
+
+    outcome = sync_project(project, gateway)
+    gateway.release(kinds.NAMESPACE, "runai-assistant")
+
+    assert (outcome.phase, condition(outcome, "NamespaceReady").reason) == ("NotReady", "Terminating")
+    assert sync_project(project, gateway).phase == "Ready"
+
+
+def _saved(project: Project) -> Project:
+    Project.objects.filter(pk=project.pk).update(adopts_namespace=project.adopts_namespace)
+    return project
+
+
+def _secret(project: Project) -> ProjectSecret:
+    content = {"HF_TOKEN": "hf_abc", "token": "hf_abc"}
+    return ProjectSecret.objects.create(
+        project=project, name="hf-token-secret", kind="hugging-face", keys=sorted(content), content=encrypt(content)
+    )
+
+
+def test_j1_the_token_is_written_under_both_names_and_leaves_with_the_secret(
+    project: Project, gateway: FakeGateway
+) -> None:
+    secret = _secret(project)
+    sync_department(project.department, gateway)
+    sync_project(project, gateway)
+
+    expected = {"HF_TOKEN": "aGZfYWJj", "token": "aGZfYWJj"}
+    for name in ("hf-token", "hf-token-secret"):
+        assert gateway.object(kinds.SECRET, name, "runai-assistant")["data"] == expected
+    secret.delete()
+    sync_project(project, gateway)
+    assert gateway.names(kinds.SECRET, "runai-assistant") == []
+
+
+def test_usage_is_read_back_in_the_units_of_the_quota(department: Department, gateway: FakeGateway) -> None:
+    sync_department(department, gateway)
+    assert department.quotas.get().usage == {}
+    status = {
+        "allocated": {"nvidia.com/gpu": "1500m", "cpu": "2500m", "memory": "1Gi"},
+        "allocatedNonPreemptible": {},
+        "requested": {"nvidia.com/gpu": "8"},
+    }
+    gateway.set_status(kinds.KAI_QUEUE, "research", status=status)
+
+    sync_department(department, gateway)
+
+    usage = department.quotas.get().usage
+    assert usage["allocated"] == {"gpu": "1.5", "cpu": "2500", "memory": "1073.741824"}
+    assert usage["allocatedNonPreemptible"] == {"gpu": "0", "cpu": "0", "memory": "0"}
+    assert usage["requested"]["gpu"] == "8"
+
+
+def test_queues_of_a_pool_that_goes_are_deleted_and_not_made_again(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    pool = NodePool.objects.create(cluster=both[0].cluster, name="h200", label_key="p", label_value="h200")
+    sync_department(both[0], gateway)
+    sync_project(both[1], gateway)
+    assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "assistant-h200", "research", "research-h200"]
+    request_deletion(pool)
+
+    for _ in range(2):
+        sync_project(both[1], gateway)
+        sync_department(both[0], gateway)
+
+    assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "research"]
+
+
+def test_without_kai_the_condition_says_what_is_missing(department: Department, gateway: FakeGateway) -> None:
+    gateway.serve(kinds.KAI_QUEUE, [])
+
+    outcome = sync_department(department, gateway)
+
+    assert condition(outcome, "Synced").reason == "NotServed"
+    assert sync_department(request_deletion(department), gateway).gone
+
+
+@pytest.mark.parametrize("fault", ["fail_at", "lose_answer_at"])
+@pytest.mark.parametrize("deleting", [False, True])
+def test_row_25_converges_after_any_call_fails(project: Project, fault: str, deleting: bool) -> None:
+    _secret(project)
+    for k in range(1, 26):
+        fake = FakeGateway()
+        sync_department(project.department, fake)
+        row = Project.objects.get(pk=project.pk)
+        if deleting:
+            sync_project(row, fake)
+            row.deletion_requested_at = row.created_at
+        getattr(fake, fault)(k, DOWN)
+        for _ in range(5):
+            try:
+                outcome = sync_project(row, fake)
+            except Unavailable:
+                continue
+            if outcome.gone or outcome.phase == "Ready":
+                break
+        assert fake.names(kinds.KAI_QUEUE) == (["research"] if deleting else ["assistant", "research"]), k
+        assert ("runai-assistant" in fake.names(kinds.NAMESPACE)) is not deleting, k
+        expected = [] if deleting else ["hf-token", "hf-token-secret"]
+        assert fake.names(kinds.SECRET) == expected, k
