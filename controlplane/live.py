@@ -1,6 +1,6 @@
-"""Live pages: one subscription to the broker per process, fanned out to bounded queues, one per open page.
+"""Live pages: one subscription to the broker per process, fanned out to every open page.
 
-A slow page loses its oldest topics, never memory. Pages are told their own topics only, never what else changed.
+What waits for a slow page is a set of its own topics, so it can't grow. Pages are never told what else changed.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from core.live import CHANNEL
 
 log = structlog.get_logger(__name__)
 
-QUEUE_LENGTH = 64
 RECONNECT_SECONDS = 2.0
 POLL = "event: poll\ndata: {}\n\n"
 ALIVE = ": alive\n\n"
@@ -30,7 +29,7 @@ class Page:
 
     topics: frozenset[str]
     user_topic: str
-    pending: dict[str, None] = field(default_factory=dict)  # ordered set: the oldest first
+    pending: dict[str, None] = field(default_factory=dict)  # an ordered set
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     rights_changed: bool = False
     lost_broker: bool = False
@@ -42,8 +41,6 @@ class Page:
             for own in self.topics:
                 if topic == own or topic.startswith((f"{own}.", f"{own}@")):
                     self.pending[own] = None
-        while len(self.pending) > QUEUE_LENGTH:
-            del self.pending[next(iter(self.pending))]
         if self.pending or self.rights_changed:
             self.woken.set()
 

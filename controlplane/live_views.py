@@ -32,7 +32,7 @@ async def live(request: HttpRequest) -> StreamingHttpResponse:
     session_key = request.session.session_key or ""
     user_pk = (await request.auser()).pk
     page = Page(await _away(lambda: _allowed(user_pk, topics)), row_topics(User._meta.label, user_pk)[1])
-    await sync_to_async(connection.close)()  # a stream lasts hours; it holds no connection
+    await sync_to_async(_close_connection)()  # a stream lasts hours; it holds no connection
     response = StreamingHttpResponse(
         stream(page, lambda: _away(lambda: _state(user_pk, session_key, page.topics))),
         content_type="text/event-stream",
@@ -52,6 +52,10 @@ async def _away(question: Callable[[], Answer]) -> Answer:
             connection.close()
 
     return await sync_to_async(ask, thread_sensitive=False)()
+
+
+def _close_connection() -> None:
+    connection.close()
 
 
 def _allowed(user_pk: Any, topics: list[str]) -> frozenset[str]:

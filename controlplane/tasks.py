@@ -7,13 +7,14 @@ from typing import Any
 
 import structlog
 from celery import shared_task
+from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
 from controlplane import jobs, retention
 from controlplane.celery import TICK_SECONDS
 from controlplane.reconcilers import RECONCILERS, by_label
 from core import leases
-from core.reconciling import Reconciler, reconcile_claimed
+from core.reconciling import Reconciler, give_up, reconcile_claimed
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +31,7 @@ def reconcile_row(label: str, pk: str) -> bool:
     """Reconcile one row if it is due and free. False: it was not, or is gone."""
     reconciler = by_label(label)
     taken = leases.claim(reconciler.model, pk) if reconciler else None
-    return reconciler is not None and taken is not None and reconcile_claimed(reconciler, pk, taken)
+    return reconciler is not None and taken is not None and _reconcile(reconciler, pk, taken)
 
 
 @shared_task(name="reconcile.tick")
@@ -55,7 +56,7 @@ def reconcile_cluster(cluster: str) -> int:
     with jobs.lease(f"{CLUSTER_JOB}{cluster}", at_most=leases.LEASE) as ours:
         for reconciler, pk, taken in _claims(cluster) if ours else ():
             started = time.monotonic()
-            reconcile_claimed(reconciler, pk, taken)
+            _reconcile(reconciler, pk, taken)
             done += 1
             now = time.monotonic()
             if now > deadline or now - started > SLOW_SECONDS:
@@ -69,6 +70,17 @@ def retain() -> dict[str, int]:
     """Delete what has outlived its time; returns counts by table."""
     with jobs.lease("maintenance.retain", at_most=leases.LEASE, not_sooner_than=timedelta(seconds=200)) as ours:
         return retention.delete_outdated(timezone.now()) if ours else {}
+
+
+def _reconcile(reconciler: Reconciler, pk: Any, taken: leases.Claim) -> bool:
+    """One row. A mistake of ours costs that row only; running out of time ends the task."""
+    try:
+        return reconcile_claimed(reconciler, pk, taken)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception as error:  # the process edge: whatever it is, the other rows go on
+        log.exception("reconcile broke", row=reconciler.label, pk=str(pk))
+        return give_up(reconciler, pk, taken, error)
 
 
 def _clusters_with_due_rows() -> list[str]:

@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError, RedisError
 from redis.retry import Retry
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,8 @@ def _connection(url: str) -> Redis:
         url,
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 1),
+        # Once more on a connection that the other side has closed; never on one that is slow.
+        retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
     )
 
 

