@@ -63,3 +63,8 @@ DYNAMO_GRAPH_DEPLOYMENT = Kind(
 DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1 = Kind(
     "nvidia.com", "v1alpha1", "DynamoGraphDeployment", "dynamographdeployments", namespaced=True
 )
+DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
+STATEFUL_SET = Kind("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
+SUBJECT_ACCESS_REVIEW = Kind(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)

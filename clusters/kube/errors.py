@@ -67,6 +67,12 @@ class Gone(GatewayError):
     retryable = True
 
 
+class BadCertificate(GatewayError):
+    """The CA, client certificate or key is not one; no connection was tried."""
+
+    reason = "BadCertificate"
+
+
 class NamespaceMissing(GatewayError):
     """404 of a write into a namespace that is not there (yet)."""
 

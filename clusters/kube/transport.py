@@ -234,6 +234,14 @@ def _checked(sock: Any, host: str) -> Any:
 
 
 def _tls(connection: Connection) -> ssl.SSLContext:
+    try:
+        return _tls_context(connection)
+    except (ValueError, OSError) as error:
+        message = f"The CA or client certificate cannot be used: {error}"
+        raise errors.BadCertificate(message, cluster=connection.name) from error
+
+
+def _tls_context(connection: Connection) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=connection.certificate_authority or None)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if connection.certificate:

@@ -1,0 +1,77 @@
+"""The live calls that pages make to a cluster: testing a connection. Each with short timeouts; none on a page load."""
+
+from dataclasses import dataclass, field, replace
+
+from clusters.connections import connection_of
+from clusters.credentials import Credential
+from clusters.kinds import Kind
+from clusters.kube.client import Connection, KubeGateway, Timeouts
+from clusters.kube.errors import BadCertificate, GatewayError
+from clusters.kube.gateway import Gateway
+from clusters.kubeconfig import ClusterAccess
+from clusters.models import Cluster
+from clusters.rbac import needed_permissions
+
+TIMEOUTS = Timeouts(connect=3.0, read=5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionReport:
+    """What a test found. `missing` names each permission that the credential lacks."""
+
+    reachable: bool
+    version: str = ""
+    error: str = ""
+    reason: str = ""
+    missing: tuple[str, ...] = field(default=())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether Muster can do everything there."""
+        return self.reachable and not self.missing
+
+
+def try_access(access: ClusterAccess) -> ConnectionReport:
+    """Try a connection that is not stored."""
+    credential: Credential = access.credential
+    connection = Connection(
+        name="",
+        server=access.server,
+        certificate_authority=access.certificate_authority,
+        token=credential.token,
+        certificate=credential.certificate,
+        key=credential.key,
+        timeouts=TIMEOUTS,
+    )
+    return _try(connection)
+
+
+def try_cluster(cluster: Cluster) -> ConnectionReport:
+    """Try the stored connection of a cluster."""
+    return _try(replace(connection_of(cluster), timeouts=TIMEOUTS))
+
+
+def report(gateway: Gateway) -> ConnectionReport:
+    """Ask for the version and for each permission, one by one."""
+    version = ""
+    try:
+        version = gateway.server_version()
+        missing = tuple(_words(verb, kind) for verb, kind in needed_permissions() if not gateway.may(verb, kind))
+    except GatewayError as error:
+        return ConnectionReport(bool(version), version, error.message, error.reason)
+    return ConnectionReport(True, version, missing=missing)
+
+
+def _try(connection: Connection) -> ConnectionReport:
+    try:
+        gateway = KubeGateway(connection)
+    except BadCertificate as error:
+        return ConnectionReport(reachable=False, error=error.message, reason=error.reason)
+    try:
+        return report(gateway)
+    finally:
+        gateway.close()
+
+
+def _words(verb: str, kind: Kind) -> str:
+    return f"{verb} {kind.plural}" + (f".{kind.group}" if kind.group else "")

@@ -1,0 +1,118 @@
+"""Keeps a cluster's row true: whether it answers, what it serves, and how the components on it do. Writes nothing
+into the cluster."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from clusters.components import BY_KEY, Found, find_components, unknown_components, with_since
+from clusters.connections import gateway_for
+from clusters.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
+from clusters.kube.errors import Forbidden, GatewayError, NotServed, Unauthorized
+from clusters.kube.gateway import Gateway, Manifest
+from clusters.models import Cluster
+from core.conditions import Condition
+from core.errors import MusterError
+from core.reconciling import Outcome
+
+AGAIN = timedelta(seconds=30)
+AGAIN_WHEN_REFUSED = timedelta(minutes=2)
+
+
+def reconcile_cluster(cluster: Cluster) -> Outcome:
+    """See `sync_cluster`. A deletion leaves the cluster's objects alone: only what Muster knows of it goes."""
+    if cluster.is_being_deleted:
+        return Outcome(gone=True)
+    try:
+        return sync_cluster(cluster, gateway_for(cluster))
+    except MusterError as error:
+        return _unreachable(cluster, error)
+
+
+def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
+    """Ask for version, served kinds and components. Raises `GatewayError` where the API server can't be asked."""
+    now = timezone.now()
+    version = gateway.server_version()
+    served = gateway.served_resources()
+    found = _components(gateway, served)
+    components = with_since(found, cluster.components, now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    missing = [item for item in found if item.health == "missing" and BY_KEY[item.key].required]
+    degraded = [item for item in found if item.health == "degraded"]
+    return Outcome(
+        phase="MissingPrerequisites" if missing else "ServiceIssues" if degraded else "Connected",
+        conditions=(
+            Condition("Reachable", "True", "Answered", f"The API server answers; it runs Kubernetes {version}."),
+            _required(missing),
+            _healthy(found, degraded),
+        ),
+        check_again_after=AGAIN,
+        columns={
+            "kubernetes_version": version[:64],
+            "served": served,
+            "components": components,
+            "last_contact_at": now,
+        },
+    )
+
+
+def _unreachable(cluster: Cluster, error: MusterError) -> Outcome:
+    """The cluster does not answer, or not us. What was known of it stays, marked as old by its last contact."""
+    refused = isinstance(error, Unauthorized | Forbidden) or not isinstance(error, GatewayError)
+    kept = tuple(
+        Condition(
+            entry["type"],
+            "Unknown",
+            "Unreachable",
+            "Not known while the cluster cannot be asked.",
+        )
+        for entry in cluster.conditions
+        if entry["type"] not in ("Reachable", "Synced")
+    )
+    return Outcome(
+        phase="Disconnected" if cluster.last_contact_at else "WaitingToConnect",
+        conditions=(Condition("Reachable", "False", error.reason, _why(error)), *kept),
+        check_again_after=AGAIN_WHEN_REFUSED if refused else AGAIN,
+    )
+
+
+def _why(error: MusterError) -> str:
+    if isinstance(error, Unauthorized):
+        return f"The API server does not accept the credential any more: {error.message}. Enter a new one."
+    return error.message
+
+
+def _components(gateway: Gateway, served: Mapping[str, Any]) -> list[Found]:
+    controllers: list[Manifest] = []
+    try:
+        for kind in (DEPLOYMENT, DAEMON_SET, STATEFUL_SET):
+            controllers += _listed(gateway, kind)
+    except Forbidden as error:
+        return unknown_components(f"Muster may not read the controllers: {error.message}")
+    return find_components(controllers, served)
+
+
+def _listed(gateway: Gateway, kind: Kind) -> list[Manifest]:
+    try:
+        return list(gateway.list(kind))
+    except NotServed:
+        return []
+
+
+def _required(missing: list[Found]) -> Condition:
+    if not missing:
+        return Condition("PrerequisitesMet", "True", "AllFound", "All required components are installed.")
+    names = ", ".join(BY_KEY[item.key].title for item in missing)
+    return Condition(
+        "PrerequisitesMet", "False", "ComponentMissing", f"Not installed: {names}.", arguments=(("names", names),)
+    )
+
+
+def _healthy(found: list[Found], degraded: list[Found]) -> Condition:
+    if any(item.health == "unknown" for item in found):
+        return Condition("ComponentsHealthy", "Unknown", "NotPermitted", found[0].message)
+    if not degraded:
+        return Condition("ComponentsHealthy", "True", "AllReady", "Every installed component is ready.")
+    text = "; ".join(f"{BY_KEY[item.key].title}: {item.message}" for item in degraded)
+    return Condition("ComponentsHealthy", "False", "ComponentNotReady", f"{text}.", arguments=(("components", text),))

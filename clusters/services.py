@@ -1,0 +1,89 @@
+"""Registers, changes and removes clusters. Writes spec only; `reconcile` finds out how they are."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.audit import SECRET, Actor, record
+from accounts.permissions import Scope, require
+from clusters.credentials import encrypt
+from clusters.kubeconfig import ClusterAccess
+from clusters.models import Cluster
+from clusters.names import DEFAULT_NODE_POOL, is_rfc1123_label
+from core.desired import change_spec, request_deletion
+from core.errors import Blocker, Conflict, InvalidInput
+from core.hints import hint_reconcile
+from core.live import publish_row
+from core.models import DesiredState
+
+
+@transaction.atomic
+def register_cluster(actor: Actor, *, name: str, access: ClusterAccess) -> Cluster:
+    """Note a cluster to connect to; it is `WaitingToConnect` until it answers."""
+    require(actor.user, "cluster:create", Scope())
+    check_name(name)
+    if Cluster.objects.filter(name=name).exists():
+        raise Conflict(f"A cluster named {name} is registered already.")
+    cluster = Cluster.objects.create(name=name, phase="WaitingToConnect", **_columns(access))
+    record(actor, "create", cluster, after={"name": name, "server": access.server, "credential": SECRET})
+    hint_reconcile(cluster)
+    publish_row(cluster)
+    return cluster
+
+
+@transaction.atomic
+def update_credential(
+    actor: Actor, cluster: Cluster, *, access: ClusterAccess, expected_generation: int | None = None
+) -> Cluster:
+    """Connect with another server address, CA or credential from now on."""
+    require(actor.user, "cluster:update", cluster.scope)
+    before = {"server": cluster.server, "credential": SECRET}
+    changed = change_spec(cluster, _columns(access), expected_generation=expected_generation)
+    record(actor, "update", changed, before=before, after={"server": access.server, "credential": SECRET})
+    publish_row(changed)
+    return changed
+
+
+@transaction.atomic
+def remove_cluster(actor: Actor, cluster: Cluster) -> Cluster:
+    """Forget a cluster. What runs in it goes on running; refused with `Conflict` while anything is defined on it."""
+    require(actor.user, "cluster:delete", cluster.scope)
+    blockers = removal_blockers(cluster)
+    if blockers:
+        raise Conflict(
+            f"{cluster.name} is in use. Delete what is defined on it first.",
+            objects=[f"{blocker.kind} {blocker.name}" for blocker in blockers],
+        )
+    removed = request_deletion(cluster)
+    record(actor, "delete", removed, before={"name": cluster.name, "server": cluster.server})
+    publish_row(removed)
+    return removed
+
+
+def removal_blockers(cluster: Cluster) -> list[Blocker]:
+    """What is defined on the cluster, but for the default node pool and department that every cluster has."""
+    blockers = []
+    for relation in Cluster._meta.related_objects:
+        model = relation.related_model
+        if isinstance(model, type) and issubclass(model, DesiredState):
+            rows = model._default_manager.filter(**{relation.field.name: cluster}).order_by("pk")
+            kind = str(model._meta.verbose_name)
+            blockers += [Blocker(kind, str(row)) for row in rows[:50] if str(row) != DEFAULT_NODE_POOL]
+    return blockers
+
+
+def check_name(name: str) -> str:
+    """The name of a cluster, or `InvalidInput`."""
+    if not is_rfc1123_label(name):
+        raise InvalidInput.of(
+            "name", f"{name[:80]!r} cannot be the name of a cluster", "1 to 63 lower-case letters, digits and '-'"
+        )
+    return name
+
+
+def _columns(access: ClusterAccess) -> dict[str, Any]:
+    return {
+        "server": access.server,
+        "certificate_authority": access.certificate_authority,
+        "credential": encrypt(access.credential),
+    }
