@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
+# What touches the database; the rest of the suite can't differ between SQLite and PostgreSQL.
+DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test test-all check fix bench lock clean
+.PHONY: help run setup test test-all check openapi fix bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -32,11 +34,15 @@ setup: $(STAMP) ## create .venv with what Muster needs
 run: $(STAMP) ## start everything on http://127.0.0.1:8000
 	@exec $(BIN)/python manage.py up
 
+# Tests that start every process run alone; the rest runs on both cores, each file on one of them.
 test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
-	$(BIN)/python -m pytest -m "not postgres and not faults"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults"
+	$(BIN)/python -m pytest -q -m "stack and not faults"
 
 test-all: $(STAMP_DEV) ## everything: PostgreSQL and faults too
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults"
+	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -m "not stack and not faults" $(DATABASE_TESTS)
+	$(BIN)/python -m pytest -q -m "stack or faults"
 
 check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/ruff check .
@@ -45,6 +51,10 @@ check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/lint-imports
 	$(BIN)/mypy .
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file - | diff -u openapi.yaml - || { echo "openapi.yaml is not current: run make openapi"; exit 1; }
+
+openapi: $(STAMP_DEV) ## write openapi.yaml anew
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file openapi.yaml
 
 fix: $(STAMP_DEV) ## let the tools repair what they can
 	$(BIN)/ruff check --fix .
