@@ -9,7 +9,8 @@ from clusters.kube.gateway import Gateway
 from core.conditions import Condition
 from core.reconciling import Outcome
 from organizations.models import Department
-from organizations.reconcile.queues import delete_queues, owner_value, queue_conditions, sync_queues
+from organizations.reconcile.queues import delete_queues, queue_conditions, sync_queues
+from organizations.rendering import owner_value
 
 SOON = timedelta(seconds=2)
 

@@ -10,7 +10,7 @@ from clusters.names import MANAGED_BY, MANAGED_BY_LABEL
 from core.conditions import Condition
 from organizations.manifests import ADOPTED_LABEL, namespace_manifest, released_namespace_manifest
 from organizations.models import Project
-from organizations.reconcile.queues import owner_value
+from organizations.rendering import owner_value
 
 
 def sync_namespace(project: Project, gateway: Gateway) -> Condition:

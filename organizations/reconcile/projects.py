@@ -16,11 +16,11 @@ from organizations.reconcile.queues import (
     Parents,
     delete_queues,
     drift_condition,
-    owner_value,
     queue_conditions,
     sync_queues,
 )
 from organizations.reconcile.secrets import remove_secrets, sync_secrets
+from organizations.rendering import owner_value
 from topology.protection import protecting_rows
 
 SOON = timedelta(seconds=2)

@@ -7,12 +7,12 @@ from clusters.drift import apply_if_different, delete_if_ours, made_by, owner_of
 from clusters.kinds import KAI_QUEUE
 from clusters.kube.errors import NameTaken, NotServed
 from clusters.kube.gateway import Gateway, Manifest
-from clusters.names import OWNER_LABEL, owner_label_value
+from clusters.names import OWNER_LABEL
 from core.conditions import Condition
-from organizations.manifests import Bounds, QueueSpec, queue_manifest
 from organizations.models import Department, Project, Quota
 from organizations.queue_names import makes_cycle
 from organizations.quota_rows import ensure_quota_rows, store_usage
+from organizations.rendering import owner_value, queue_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,6 @@ class Queues:
     waiting: list[str] = field(default_factory=list)
 
 
-def owner_value(owner: Department | Project) -> str:
-    """The value of `OWNER_LABEL` on what belongs to the department or project."""
-    return owner_label_value(owner._meta.label, owner.pk)
-
-
 def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents = Parents()) -> Queues:
     """Apply the queue of each node pool, delete those of pools that go, copy their usage into the rows.
 
@@ -54,7 +49,7 @@ def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents 
             if problem is not None:
                 found.problems.append(problem)
                 continue
-            applied = _apply(gateway, quota, label, parent, found)
+            applied = _apply(gateway, quota, parent, found)
             if applied is not None:
                 live.append(applied)
         found.waiting = delete_queues(gateway, label, keep={quota.queue_name for quota in wanted})
@@ -65,10 +60,10 @@ def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents 
     return found
 
 
-def _apply(gateway: Gateway, quota: Quota, label: str, parent: str, found: Queues) -> Manifest | None:
+def _apply(gateway: Gateway, quota: Quota, parent: str, found: Queues) -> Manifest | None:
     name = quota.queue_name
     try:
-        applied = apply_if_different(gateway, KAI_QUEUE, queue_manifest(_spec(quota, label, parent)))
+        applied = apply_if_different(gateway, KAI_QUEUE, queue_of(quota, parent))
     except NameTaken as error:
         message = f"{error.message} Muster leaves it alone; until it is gone, node pool {quota.node_pool} has no queue."
         arguments = (("queue", name), ("madeBy", error.made_by), ("pool", quota.node_pool.name))
@@ -101,22 +96,6 @@ def _parent_problem(gateway: Gateway, name: str, parent: str, parent_owner: str)
         message = f"Queue {name} is not written: its parents form a cycle ({chain}), which would stop all scheduling."
         return Condition("QueuesReady", "False", "ParentCycle", message, arguments=(("chain", chain),))
     return None
-
-
-def _spec(quota: Quota, label: str, parent: str) -> QueueSpec:
-    def bounds(resource: str) -> Bounds:
-        return Bounds(*(getattr(quota, f"{resource}_{bound}") for bound in ("deserved", "limit", "weight")))
-
-    return QueueSpec(
-        name=quota.queue_name,
-        owner=label,
-        pool=quota.node_pool.name,
-        parent=parent,
-        gpu=bounds("gpu"),
-        cpu=bounds("cpu"),
-        memory=bounds("memory"),
-        priority=quota.priority,
-    )
 
 
 def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = ()) -> list[str]:

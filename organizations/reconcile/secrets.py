@@ -8,7 +8,7 @@ from clusters.names import OWNER_LABEL
 from core.conditions import Condition
 from organizations.manifests import SecretSpec, secret_manifest
 from organizations.models import Project
-from organizations.reconcile.queues import owner_value
+from organizations.rendering import owner_value
 from organizations.secrets import decrypt, object_names, object_type
 
 
