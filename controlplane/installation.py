@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import call_command, get_commands
 
 from controlplane import prepare, processes, simulated
 from controlplane.celery import app
@@ -149,4 +149,5 @@ def _free_rows_of_last_run() -> None:
 
 
 def _compile_catalogues() -> None:
-    call_command("compile_catalogues", verbosity=0)
+    if "compile_catalogues" in get_commands():
+        call_command("compile_catalogues", verbosity=0)

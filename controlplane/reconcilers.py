@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from functools import cache
 
+from clusters.models import Cluster
+from clusters.reconcile import reconcile_cluster
 from core.reconciling import Reconciler
+from organizations.models import Department, Project
+from organizations.reconcile.departments import reconcile_department
+from organizations.reconcile.projects import reconcile_project
 from topology.models import NetworkTopology, NodePool
 from topology.reconcile.node_pools import reconcile_node_pool
 from topology.reconcile.topologies import reconcile_topology
@@ -11,8 +16,11 @@ from workloads.models import Workload
 from workloads.reconcile import reconcile_workload
 
 RECONCILERS: Sequence[Reconciler] = (
+    Reconciler(Cluster, reconcile_cluster, cluster_lookup="pk"),
     Reconciler(NetworkTopology, reconcile_topology),
     Reconciler(NodePool, reconcile_node_pool),
+    Reconciler(Department, reconcile_department),
+    Reconciler(Project, reconcile_project),
     Reconciler(Workload, reconcile_workload),
 )
 

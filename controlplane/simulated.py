@@ -7,6 +7,8 @@ from django.core.management import call_command
 from accounts.audit import Actor
 from accounts.models import User
 from clusters import services
+from clusters.credentials import decrypt
+from clusters.kubeconfig import read_kubeconfig
 from clusters.models import Cluster
 from controlplane.prepare import free_port
 
@@ -26,11 +28,12 @@ def port(data_dir: Path) -> int:
 def register(kubeconfig: Path, administrator: User) -> Cluster:
     """Make the simulated cluster known under `NAME`, or tell Muster where it is now."""
     actor = Actor(administrator, "command")
-    text = kubeconfig.read_text()
+    access = read_kubeconfig(kubeconfig.read_text())
     cluster = Cluster.objects.filter(name=NAME).first()
     if cluster is None:
-        return services.add_cluster(actor, name=NAME, kubeconfig=text)
-    return services.change_connection(actor, cluster, kubeconfig=text)
+        return services.register_cluster(actor, name=NAME, access=access)
+    same = cluster.server == access.server and decrypt(cluster.credential) == access.credential
+    return cluster if same else services.update_credential(actor, cluster, access=access)
 
 
 def seed(administrator: User) -> None:

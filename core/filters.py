@@ -12,6 +12,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from django.db.models import Q
+from django.db.models import Value as DatabaseValue
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.lookups import Exact, IsNull
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.functional import Promise
 from django.utils.timezone import get_current_timezone, is_naive, make_aware
@@ -21,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from core.errors import InvalidInput
 
 Text = str | Promise
-Kind = Literal["text", "choice", "number", "time", "flag"]
+Kind = Literal["text", "choice", "number", "time", "flag", "label"]
 Value = str | Decimal | datetime | bool
 
 MAX_VALUE_LENGTH = 200
@@ -44,6 +47,7 @@ _OPERATORS: Mapping[Kind, tuple[str, ...]] = {
     "number": (">=", "<=", "==", "!="),
     "time": (">=", "<=", "==", "!="),
     "flag": ("==",),
+    "label": ("==", "!="),
 }
 _WORDS: Mapping[str, Text] = {
     "==": _("is"),
@@ -55,12 +59,17 @@ _WORDS: Mapping[str, Text] = {
     "=^": _("starts with"),
     "=$": _("ends with"),
 }
+# `label:pool==pvt` is another spelling of `label==pool=pvt`, and `label:pool` alone of `label==pool`.
+_LABEL_TERM = re.compile(r"^([A-Za-z][A-Za-z0-9_.]*):([A-Za-z0-9_./-]+)(?:(==|!=)(.*))?$", re.DOTALL)
 _TERM = re.compile(r"^([A-Za-z][A-Za-z0-9_.]*)(==|!=|<=|>=|=@|!@|=\^|=\$)(.+)$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """A field that a list can be filtered by. `lookup` is the ORM path (default: the key itself)."""
+    """A field that a list can be filtered by. `lookup` is the ORM path (default: the key itself).
+
+    The kind `label` filters a JSON map of strings: the value is `key=value`, or `key` for any value.
+    """
 
     key: str
     label: Text
@@ -99,8 +108,19 @@ class Term:
     @property
     def q(self) -> Q:
         """The condition for the ORM. A negation also keeps rows that have no value."""
+        if self.filter.kind == "label":
+            condition = label_condition(self.filter.lookup or self.filter.key, str(self.value))
+            return ~condition if self.operator in _NEGATED else condition
         condition = Q(**{(self.filter.lookup or self.filter.key) + _LOOKUPS[self.operator]: self.value})
         return ~condition if self.operator in _NEGATED else condition
+
+
+def label_condition(path: str, text: str) -> Q:
+    """Rows whose JSON map at `path` has the label `key=value`, or `key` with any value. Keys may hold anything."""
+    key, equals, value = text.partition("=")
+    label = KeyTextTransform(key, path)
+    present = Q(IsNull(label, False))
+    return present & Q(Exact(label, DatabaseValue(value))) if equals else present
 
 
 def parse_term(text: str, filters: Iterable[Filter]) -> Term:
@@ -109,6 +129,8 @@ def parse_term(text: str, filters: Iterable[Filter]) -> Term:
     Raises InvalidInput that names the part that is wrong and what is allowed.
     """
     known = {item.key: item for item in filters}
+    if (label := _LABEL_TERM.match(text)) and label[1] in known and known[label[1]].kind == "label":
+        text = f"{label[1]}{label[3] or '=='}{label[2]}" + (f"={label[4]}" if label[3] else "")
     match = _TERM.match(text)
     if match is None:
         raise InvalidInput.of(
