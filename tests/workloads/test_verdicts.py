@@ -44,7 +44,8 @@ RACK = (
         ),
         (
             "Resources were found for 2 pods while 3 are required for gang scheduling. Additional pods cannot be "
-            "scheduled due to: no nodes with enough resources were found: 3 node(s) didn't have enough resources: GPUs.",
+            "scheduled due to: no nodes with enough resources were found: 3 node(s) didn't have enough resources: "
+            "GPUs.",
             "GangIncomplete",
             {"found": "2", "minimum": "3"},
         ),

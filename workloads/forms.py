@@ -1,0 +1,179 @@
+"""Reads the submission page's input: form and YAML are two views of one document, which travels in `source`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from accounts.models import User
+from core.errors import InvalidInput, NotFound, NotPermitted
+from organizations.models import Project
+from topology.models import NodePool
+from workloads import document as documents
+from workloads import selectors
+from workloads.blueprints import DEFAULT, blueprint
+from workloads.checks import Check, Submission, check_submission, placement_of, quotas_of
+from workloads.document import dump
+from workloads.editing import Fields, RoleFields, changes_of, fields_of
+from workloads.manifests import WorkloadSpec
+from workloads.models import Preemptibility, Workload
+from workloads.reconcile.preview import manifest_for
+from workloads.services import read_draft
+
+Input = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class DraftPage:
+    """The submission page. `fields` is None where the document cannot be shown as a form (then YAML is shown)."""
+
+    projects: Sequence[Project]
+    project: Project
+    pools: Sequence[NodePool]
+    pool: NodePool
+    source: str
+    view: str
+    blueprint: str = DEFAULT
+    fields: Fields | None = None
+    checks: tuple[Check, ...] = ()
+    manifest: str = ""
+    gpus: Any = None
+    submission: Submission | None = field(default=None)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Levels of the pool's topology, broadest first."""
+        topology = self.pool.network_topology
+        return tuple(topology.levels) if topology else ()
+
+    @property
+    def blocking(self) -> tuple[Check, ...]:
+        """Checks that keep it from being submitted."""
+        return tuple(check for check in self.checks if check.status == "bad")
+
+    @property
+    def notes(self) -> tuple[Check, ...]:
+        """Checks that say something, what blocks first."""
+        order = {"bad": 0, "wait": 1, "info": 2}
+        said = (check for check in self.checks if check.status in order)
+        return tuple(sorted(said, key=lambda check: order[check.status]))
+
+    @property
+    def passed(self) -> int:
+        """How many checks passed in silence."""
+        return sum(check.status == "ok" for check in self.checks)
+
+
+def read_page(user: User, data: Input) -> DraftPage:
+    """The page that the input describes, checked. Raises `NotPermitted` where the viewer may submit nowhere."""
+    projects = selectors.projects_to_submit_to(user)
+    if not projects:
+        raise NotPermitted("workloads:create")
+    project = _chosen(projects, data.get("project", ""))
+    pools = selectors.pools_of(project)
+    if not pools:
+        raise NotFound("The cluster of this project has no node pool yet.")
+    source = data.get("source", "").replace("\r\n", "\n") or blueprint(data.get("blueprint", DEFAULT))
+    if data.get("action") == "blueprint":
+        source = blueprint(data.get("blueprint", ""))
+    page = DraftPage(projects, project, pools, pools[0], source, data.get("view", "form"))
+    page.blueprint = data.get("blueprint", DEFAULT)
+    _fill(page, data)
+    return page
+
+
+def _chosen(projects: Sequence[Project], pk: str) -> Project:
+    return next((project for project in projects if str(project.pk) == pk), projects[0])
+
+
+def _fill(page: DraftPage, data: Input) -> None:
+    """Put the form's fields into the document, read it back, and check it."""
+    try:
+        document = documents.load(page.source)
+        fields = fields_of(document)
+        if "role-0-name" in data and data.get("action") != "blueprint":
+            page.source = documents.edit(page.source, changes_of(document, _posted(page, fields, data)))
+        elif fields.namespace and fields.namespace != page.project.namespace and data.get("view", "form") == "form":
+            wanted = replace(fields, namespace=page.project.namespace)
+            page.source = documents.edit(page.source, changes_of(document, wanted))
+        page.fields = fields_of(documents.load(page.source))
+    except InvalidInput as error:
+        page.view = "yaml"
+        page.checks = tuple(Check("Document", "bad", f.field, f.message, f.allowed) for f in error.faults)
+        return
+    _check(page)
+
+
+def _posted(page: DraftPage, now: Fields, data: Input) -> Fields:
+    """The form as posted. Levels that the chosen pool does not have are dropped: no stale option can be sent."""
+    pool = next((pool for pool in page.pools if pool.name == data.get("node_pool")), None)
+    pool = pool or next((pool for pool in page.pools if pool.name == (now.node_pool or "default")), page.pools[0])
+    levels = pool.network_topology.levels if pool.network_topology else []
+    required, preferred = data.get("required_level", ""), data.get("preferred_level", "")
+    required, preferred = required if required in levels else "", preferred if preferred in levels else ""
+    named = pool.network_topology.name if pool.network_topology and (required or preferred) else ""
+    quota, _parent = quotas_of(page.project, pool)
+    return replace(
+        now,
+        name=data.get("name", now.name).strip(),
+        node_pool="" if pool.is_default else pool.name,
+        topology=named,
+        required=required,
+        preferred=preferred,
+        priority_class=data.get("priority_class", now.priority_class).strip(),
+        preemptibility=data.get("preemptibility", now.preemptibility),
+        namespace=page.project.namespace,
+        queue=quota.queue_name if quota else "",
+        roles=tuple(_role(index, role, data) for index, role in enumerate(now.roles)),
+    )
+
+
+def _role(index: int, role: RoleFields, data: Input) -> RoleFields:
+    if data.get(f"role-{index}-name") != role.name:
+        return role
+    return RoleFields(
+        role.name,
+        data.get(f"role-{index}-replicas", role.replicas).strip(),
+        data.get(f"role-{index}-gpus", role.gpus).strip(),
+        data.get(f"role-{index}-args", role.args),
+    )
+
+
+def _check(page: DraftPage) -> None:
+    try:
+        draft = read_draft(project=page.project, source=page.source)
+    except InvalidInput as error:
+        page.checks = tuple(Check("Document", "bad", f.field, f.message, f.allowed) for f in error.faults)
+        return
+    page.submission = draft.submission
+    page.pool = draft.submission.pool
+    page.gpus = draft.submission.graph.gpus
+    page.checks = check_submission(draft.submission)
+    page.manifest, faults = preview(draft.submission)
+    page.checks += faults
+
+
+def preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
+    """The manifest that would be applied, as YAML, or why it cannot be rendered."""
+    project, pool, graph = submission.project, submission.pool, submission.graph
+    quota, _parent = quotas_of(project, pool)
+    if quota is None:
+        return "", ()
+    topology, required, preferred = placement_of(submission)
+    spec = WorkloadSpec(
+        name=graph.name,
+        namespace=project.namespace,
+        owner=f"{Workload._meta.label}.…",
+        workload="…",
+        document=submission.document,
+        queue=quota.queue_name,
+        node_pool="" if pool.is_default else pool.name,
+        topology=topology,
+        required=required,
+        preferred=preferred,
+        priority_class=graph.wishes.priority_class,
+        preemptibility=graph.wishes.preemptibility or Preemptibility.PREEMPTIBLE.value,
+    )
+    try:
+        return dump(manifest_for(spec, project.cluster)), ()
+    except InvalidInput as error:
+        return "", tuple(Check("Version", "bad", f.field, f.message, f.allowed) for f in error.faults)

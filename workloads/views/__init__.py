@@ -1,0 +1,1 @@
+"""Pages of workloads: the list, the submission, one workload, and the acts on it."""

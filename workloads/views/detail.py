@@ -1,0 +1,243 @@
+"""One workload: overview, logs, events, YAML."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import has_right
+from clusters.connections import gateway_for
+from clusters.kinds import POD
+from clusters.models import ClusterEvent, Pod
+from core.errors import MusterError, NotFound
+from core.templatetags.quantities import number
+from workloads import observed, selectors
+from workloads.document import dump
+from workloads.drawing import Drawing, draw
+from workloads.graph import parse_graph
+from workloads.models import DesiredPhase, Workload
+from workloads.reconcile.preview import rendered_manifest
+from workloads.reconcile.status import asked_of
+from workloads.verdicts import is_noise
+from workloads.views.labels import ENGINES, kind_of
+from workloads.words import condition_view, is_permanent, place_word, reason_sentence, reason_short
+
+MAX_EVENTS = 200
+LOG_LINES = 500
+
+
+@require_GET
+def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
+    """Its gang, where it stands or why it waits, and its conditions."""
+    workload = selectors.workload_of(request.user, pk)
+    pods = list(observed.pods_of(workload))
+    reason = workload.waiting_reason or {}
+    context = {
+        **head(request, workload, "overview"),
+        "gang": gang(workload),
+        "reason": reason,
+        "sentence": reason_sentence(reason),
+        "permanent": is_permanent(reason),
+        "conditions": [condition_view(condition) for condition in workload.conditions],
+        "pods": pods,
+        "drawing": drawing(workload, pods),
+        "events": timeline(list(observed.events_of(workload)[:8])),
+    }
+    return render(request, "workloads/detail.html", context)
+
+
+@require_GET
+def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
+    """The last lines of one pod's log, read from the cluster now."""
+    workload = selectors.workload_of(request.user, pk)
+    pods = list(observed.pods_of(workload))
+    chosen = request.GET.get("pod") or (pods[0].name if pods else "")
+    pod = next((pod for pod in pods if chosen in (pod.name, pod.uid)), None)
+    if chosen and pod is None:
+        raise NotFound(_("The workload has no pod of this name."))
+    text, failure = read_log(workload, pod) if pod else ("", "")
+    context = {"pods": pods, "pod": pod, "text": text, "failure": failure, "lines": LOG_LINES}
+    return render(request, "workloads/logs.html", {**head(request, workload, "logs"), **context})
+
+
+@require_GET
+def workload_events(request: HttpRequest, pk: str) -> HttpResponse:
+    """What the cluster reported about it."""
+    workload = selectors.workload_of(request.user, pk)
+    events = timeline(list(observed.events_of(workload)[:MAX_EVENTS]))
+    return render(request, "workloads/events.html", {**head(request, workload, "events"), "events": events})
+
+
+@require_GET
+def workload_yaml(request: HttpRequest, pk: str) -> HttpResponse:
+    """The document as submitted, what Muster applies, and what the cluster has."""
+    workload = selectors.workload_of(request.user, pk)
+    applied = rendered_manifest(workload)
+    actual = observed.graph_of(workload)
+    context = {
+        "source": workload.source,
+        "applied": dump(applied) if applied else "",
+        "actual": dump(actual) if actual else None,
+        "differences": differences(applied, actual) if applied and actual else (),
+    }
+    return render(request, "workloads/yaml.html", {**head(request, workload, "yaml"), **context})
+
+
+def head(request: HttpRequest, workload: Workload, tab: str) -> dict[str, Any]:
+    """What every page of a workload shows above its tabs."""
+    return {
+        "workload": workload,
+        "heading": workload.name,
+        "crumbs": (
+            {"label": _("Workloads"), "url": reverse("workloads:list")},
+            {"label": workload.project.department.name, "url": ""},
+            {"label": workload.project.name, "url": ""},
+        ),
+        "why": reason_short(workload.waiting_reason or {}),
+        "facts": facts(workload),
+        "tabs": tabs(workload, tab),
+        "topics": f"workloads.Workload.{workload.pk}",
+        "suspended": workload.desired_phase == DesiredPhase.STOPPED,
+        "may_update": has_right(request.user, "workloads:update", workload.scope) and not workload.is_being_deleted,
+        "menu": menu(request, workload),
+    }
+
+
+def facts(workload: Workload) -> list[dict[str, Any]]:
+    """The line of facts under the title."""
+    level = workload.required_level or workload.preferred_level
+    kind = _("required: one %(place)s") if workload.required_level else _("preferred: one %(place)s")
+    return [
+        {
+            "label": _("GPUs"),
+            "value": number(workload.gpus_held),
+            "note": _("of %(asked)s") % {"asked": number(workload.gpus_requested)},
+        },
+        {
+            "label": _("Placement"),
+            "value": kind % {"place": place_word(level)} if level else "–",
+            "note": workload.topology_name,
+        },
+        {"label": _("Project, pool"), "value": workload.project.name, "note": workload.node_pool.name},
+        {
+            "label": _("Engine"),
+            "value": ENGINES.get(workload.backend, workload.backend) or "–",
+            "note": kind_of(workload).lower(),
+        },
+        {
+            "label": _("Priority"),
+            "value": workload.priority_class or "–",
+            "note": workload.get_preemptibility_display(),
+        },
+        {"label": _("Submitted by"), "value": workload.submitted_by or "–", "note": workload.submitted_through},
+    ]
+
+
+def tabs(workload: Workload, current: str) -> list[dict[str, Any]]:
+    """Parts of the page."""
+    return [
+        {"label": label, "url": reverse(f"workloads:{name}", args=[workload.pk]), "current": key == current}
+        for key, label, name in (
+            ("overview", _("Overview"), "detail"),
+            ("logs", _("Logs"), "logs"),
+            ("events", _("Events"), "events"),
+            ("yaml", _("YAML"), "yaml"),
+        )
+    ]
+
+
+def menu(request: HttpRequest, workload: Workload) -> list[dict[str, Any]]:
+    """Acts that are not the page's main ones."""
+    items: list[dict[str, Any]] = []
+    if has_right(request.user, "workloads:update", workload.scope) and not workload.is_being_deleted:
+        items.append(
+            {
+                "label": _("Edit…"),
+                "icon": "pencil",
+                "url": reverse("workloads:edit", args=[workload.pk]),
+                "shortcut": "e",
+            }
+        )
+    if has_right(request.user, "workloads:delete", workload.scope):
+        url = reverse("workloads:delete", args=[workload.pk])
+        items.append({"label": _("Delete…"), "icon": "trash-2", "url": url, "danger": True, "dialog": True})
+    return items
+
+
+def gang(workload: Workload) -> dict[str, Any]:
+    """The table of roles (components/gang.html)."""
+    roles = [
+        {
+            "name": role["component"],
+            "replicas": role["desired"],
+            "gpus_each": float(role["gpusEach"]),
+            "placed": role["placed"],
+            "ready": role["ready"],
+        }
+        for role in workload.roles
+    ]
+    total = {key: sum(role[key] for role in roles) for key in ("placed", "ready")}
+    pods = sum(role["replicas"] for role in roles)
+    least = sum(component.gang_pods for component in parse_graph(workload.manifest).components)
+    note = _("all %(n)d pods or none") if least == pods else _("at least %(least)d of %(n)d pods, or none")
+    return {
+        "roles": roles,
+        "total": {**total, "pods": pods, "gpus": workload.gpus_requested},
+        "note": note % {"n": pods, "least": least} if roles else "",
+    }
+
+
+def drawing(workload: Workload, pods: Sequence[Pod]) -> Drawing | None:
+    """The pool's tree with its pods on it; None where the pool has no topology."""
+    graph = parse_graph(workload.manifest)
+    asked = asked_of(workload, graph)
+    if not asked.levels:
+        return None
+    tree = observed.pool_tree(workload.node_pool, asked.levels)
+    roles = [component.name for component in graph.components if component.gpus_each]
+    return draw(tree, observed.pod_facts(pods), roles, (workload.placement or {}).get("domains", ()))
+
+
+def timeline(events: Sequence[ClusterEvent]) -> list[dict[str, Any]]:
+    """Events as components/timeline.html shows them, without the podgrouper's noise."""
+    return [
+        {
+            "at": event.last_seen_at,
+            "status": "wait" if event.type == "Warning" else "info",
+            "text": f"{event.reason}: {event.message}" if event.message else event.reason,
+            "source": event.source,
+            "count": event.count,
+            "object": f"{event.involved_kind}/{event.involved_name}",
+        }
+        for event in events
+        if not is_noise(event.reason, event.message)
+    ]
+
+
+def read_log(workload: Workload, pod: Pod) -> tuple[str, str]:
+    """The log's last lines, and why they could not be read (one of the two is empty)."""
+    path = f"{POD.path(pod.namespace, pod.name)}/log?container=main&tailLines={LOG_LINES}"
+    try:
+        return gateway_for(workload.cluster).read_text(path, timeout=3.0), ""
+    except MusterError as error:
+        return "", error.message
+
+
+def differences(applied: Mapping[str, Any], actual: Mapping[str, Any], path: str = "") -> list[dict[str, Any]]:
+    """Fields that we apply and the cluster has otherwise."""
+    found: list[dict[str, Any]] = []
+    for key, value in applied.items():
+        field, other = f"{path}.{key}" if path else key, actual.get(key)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            found += differences(value, other, field)
+        elif value != other:
+            found.append({"path": field, "applied": _text(value), "actual": _text(other), "owner": ""})
+    return found
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)[:200]

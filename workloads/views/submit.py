@@ -1,0 +1,115 @@
+"""Submitting and editing: the document, what is wrong with it, and the manifest that will be applied."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from accounts.permissions import require
+from accounts.requests import actor_of
+from core.errors import Conflict, InvalidInput, Stale
+from workloads import selectors, services
+from workloads.blueprints import BLUEPRINTS
+from workloads.checks import Check, check_submission
+from workloads.forms import DraftPage, preview, read_page
+from workloads.models import Preemptibility, Workload
+from workloads.services import read_draft
+
+PRIORITIES = ("", "train", "build-preemptible", "build", "inference")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def workload_new(request: HttpRequest) -> HttpResponse:
+    """The form (or YAML) with checks beside it; `action=submit` submits."""
+    actor = actor_of(request)
+    page = read_page(actor.user, request.POST.dict() if request.method == "POST" else _start(request))
+    if request.POST.get("action") != "submit":
+        return render(request, "workloads/new.html", new_context(page))
+    try:
+        workload = services.submit_workload(actor, project=page.project, source=page.source)
+    except InvalidInput as error:
+        page.checks = page.checks or _as_checks(error)
+    except Conflict as error:
+        page.checks = (Check("Conflict", "bad", "metadata.name", error.message), *_without_name(page))
+    else:
+        messages.success(request, _("Workload %(name)s is submitted.") % {"name": workload.name})
+        return redirect("workloads:detail", workload.pk)
+    return render(request, "workloads/new.html", {**new_context(page), "refused": True}, status=422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
+    """The document of a workload; what cannot change while it runs is said beside it."""
+    workload = selectors.workload_of(request.user, pk)
+    require(request.user, "workloads:update", workload.scope)
+    source = request.POST.get("source", workload.source).replace("\r\n", "\n")
+    checks, manifest = edit_checks(workload, source)
+    if request.POST.get("action") == "save" and not any(check.status == "bad" for check in checks):
+        try:
+            generation = int(request.POST.get("generation", "0"))
+            services.update_workload(
+                actor_of(request), workload=workload, source=source, expected_generation=generation
+            )
+        except (Stale, Conflict) as error:
+            checks = (Check("Stale", "bad", "", error.message), *checks)
+        else:
+            messages.success(request, _("The change is saved; the cluster follows."))
+            return redirect("workloads:detail", workload.pk)
+    refused = request.POST.get("action") == "save"
+    context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
+    context["generation"] = request.POST.get("generation", workload.generation)
+    context["crumbs"] = _crumbs(workload)
+    return render(request, "workloads/edit.html", context, status=422 if refused else 200)
+
+
+def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str]:
+    """What is wrong with an edited document, and the manifest that it makes."""
+    try:
+        draft = read_draft(project=workload.project, source=source, workload=workload)
+    except InvalidInput as error:
+        return _as_checks(error), ""
+    manifest, faults = preview(draft.submission)
+    kept = services.immutable_changes(workload, draft)
+    fixed = tuple(Check("Immutable", "bad", fault.field, fault.message, fault.allowed) for fault in kept)
+    said = tuple(check for check in check_submission(draft.submission) if check.status != "ok")
+    return (*fixed, *said, *faults), manifest
+
+
+def new_context(page: DraftPage) -> dict[str, Any]:
+    """What the template of the submission page needs."""
+    return {
+        "page": page,
+        "blueprints": BLUEPRINTS.items(),
+        "priorities": PRIORITIES,
+        "preemptibilities": Preemptibility.choices,
+        "crumbs": ({"label": _("Workloads"), "url": reverse("workloads:list")},),
+    }
+
+
+def _start(request: HttpRequest) -> dict[str, str]:
+    """The first view: a blueprint, or the copy of another workload."""
+    data = request.GET.dict()
+    if "clone" in data:
+        workload = selectors.workload_of(request.user, data.pop("clone"))
+        data["source"] = services.clone_source(workload, f"{workload.name[:38]}-copy")
+        data["project"] = str(workload.project_id)
+    return data
+
+
+def _as_checks(error: InvalidInput) -> tuple[Check, ...]:
+    return tuple(Check("Document", "bad", fault.field, fault.message, fault.allowed) for fault in error.faults)
+
+
+def _without_name(page: DraftPage) -> tuple[Check, ...]:
+    return tuple(check for check in page.checks if check.code != "NameTaken")
+
+
+def _crumbs(workload: Workload) -> tuple[dict[str, str], ...]:
+    return (
+        {"label": _("Workloads"), "url": reverse("workloads:list")},
+        {"label": workload.name, "url": reverse("workloads:detail", args=[workload.pk])},
+    )
