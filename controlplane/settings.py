@@ -9,6 +9,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from controlplane.logs import logging_config
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("MUSTER_DATA_DIR", BASE_DIR / "var"))
 
@@ -203,6 +205,11 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 APPEND_SLASH = False
+
+LOG_LEVEL = os.environ.get("MUSTER_LOG_LEVEL", "INFO").upper()
+if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+    raise ImproperlyConfigured(f"MUSTER_LOG_LEVEL={LOG_LEVEL!r}: give DEBUG, INFO, WARNING or ERROR.")
+LOGGING = logging_config(LOG_LEVEL)
 
 REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL

@@ -65,9 +65,8 @@ def publish(channel: str, message: str) -> bool:
 def is_alive() -> bool:
     """Ask the broker now, whatever happened before. Takes at most about a second."""
     try:
-        alive = bool(_connection(settings.REDIS_URL).ping())
-    except (RedisError, OSError) as error:
-        note_lost(error, "ping")
+        _connection(settings.REDIS_URL).ping()
+    except (RedisError, OSError):
         return False
     note_found()
-    return alive
+    return True
