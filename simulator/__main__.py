@@ -5,26 +5,32 @@ import asyncio
 import contextlib
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from simulator.actors.options import ActorOptions
 from simulator.actors.runner import run_actors
+from simulator.api.certificates import Certificates, ensure_certificates
 from simulator.api.inprocess import InProcessClient
 from simulator.api.kubeconfig import write_kubeconfig
 from simulator.api.persistence import Keeper
-from simulator.api.running import RunningServer, open_server
+from simulator.api.running import Address, RunningServer, open_server, port_or_free
 from simulator.api.server import Server
 from simulator.fleets.load import load_fleet, restore_fleet
 
+LOOPBACK = "127.0.0.1"
 FLEETS = ("small", "large", "empty")
 GROVE_BACKENDS = ("podgrouper", "grove")
 
 
 def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m simulator", description="A simulated GPU cluster.")
-    options.add_argument("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
-    options.add_argument("--port", type=int, default=8001, help="port to listen on (default: 8001)")
+    options.add_argument("--host", default="127.0.0.1", help="address for HTTPS (default: loopback)")
+    options.add_argument("--port", type=int, default=8001, help="port for plain HTTP on loopback (default: 8001)")
+    options.add_argument(
+        "--tls-port", type=int, default=0, help="port for HTTPS (default: the next one, or a free one)"
+    )
     options.add_argument("--data-dir", type=Path, help="keep the cluster's objects here between runs")
     options.add_argument("--fleet", choices=FLEETS, default="small", help="what a new cluster holds")
     options.add_argument("--grove-backend", choices=GROVE_BACKENDS, default="podgrouper")
@@ -46,20 +52,29 @@ async def serve(given: argparse.Namespace) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    with tempfile.TemporaryDirectory() as temporary:
+        certificates = ensure_certificates((given.data_dir or Path(temporary)) / "pki", given.host)
+        return await run(given, certificates, stop)
+
+
+async def run(given: argparse.Namespace, certificates: Certificates, stop: asyncio.Event) -> int:
     keeper = Keeper(given.data_dir) if given.data_dir else None
-    server, restored = open_server(keeper, given.token)
-    running = RunningServer(server, given.host, given.port, keeper)
+    server, restored = open_server(keeper, given.token, certificates.authority_text)
+    tls_port = given.tls_port or port_or_free(given.host, given.port + 1 if given.port else 0)
+    addresses = [Address(LOOPBACK, given.port), Address(given.host, tls_port, certificates)]
     try:
+        running = RunningServer(server, addresses, keeper)
         await running.start()
     except OSError as error:
-        print(f"The simulator cannot listen on {given.host}:{given.port}: {error}", file=sys.stderr)
+        print(f"The simulator cannot listen on port {given.port} or {tls_port}: {error}", file=sys.stderr)
         return 1
+    plain, secure = (listener.address.url for listener in running.listeners)
     try:
         if given.kubeconfig:
-            write_kubeconfig(given.kubeconfig, running.url, server.tokens.admin_token)
+            write_kubeconfig(given.kubeconfig, secure, server.tokens.admin_token, certificates.authority_text)
         if not restored:
             await fill(server, given.fleet)
-        print(f"The simulated cluster listens on {running.url}", flush=True)
+        print(f"The simulated cluster listens on {secure} and {plain}", flush=True)
         await act(server, stop, grove_backend=given.grove_backend)
     finally:
         await running.stop()

@@ -8,6 +8,7 @@ import yaml
 from starlette.requests import Request
 from starlette.responses import Response
 
+from simulator.api import protobuf
 from simulator.api.errors import ApiError, bad_request
 from simulator.api.store import encode_json
 
@@ -63,8 +64,10 @@ async def read_body(request: Request) -> bytes:
 
 
 def parse_body(raw: bytes, content_type: str) -> Any:
-    """JSON or YAML by content type; raises 400 for what is neither and 415 for protobuf and CBOR."""
+    """JSON or YAML by content type; or kubectl's protobuf; raises 400 for what is none of them, 415 for CBOR."""
     media = content_type.partition(";")[0].strip().lower()
+    if raw.startswith(protobuf.MAGIC):
+        return protobuf.decode(raw)
     if media in ("application/vnd.kubernetes.protobuf", "application/cbor"):
         raise ApiError(
             415,

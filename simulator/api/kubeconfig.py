@@ -1,5 +1,6 @@
 """A kubeconfig for the simulated cluster's administrator."""
 
+import base64
 import os
 from pathlib import Path
 
@@ -8,12 +9,14 @@ import yaml
 NAME = "muster-simulator"
 
 
-def write_kubeconfig(path: Path, url: str, token: str) -> None:
-    """Write it for its owner's eyes only, in place of what was there."""
+def write_kubeconfig(path: Path, url: str, token: str, authority: str) -> None:
+    """Write it, with the CA's PEM text, for its owner's eyes only, in place of what was there."""
+    encoded = base64.b64encode(authority.encode()).decode()
+    cluster = {"server": url, "certificate-authority-data": encoded}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": NAME, "cluster": {"server": url}}],
+        "clusters": [{"name": NAME, "cluster": cluster}],
         "users": [{"name": f"{NAME}-admin", "user": {"token": token}}],
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": f"{NAME}-admin"}}],
         "current-context": NAME,

@@ -38,7 +38,7 @@ def patch(server: "Server", target: Target, patch_type: str, body: Any, options:
     written = Written(entry)
     current = in_version(resource, entry)
     if patch_type == JSON_PATCH:
-        changed = _json_patch(target, current, body)
+        changed = json_patch(target, current, body)
     elif patch_type == MERGE_PATCH:
         _require_object(body)
         changed = merge_patch(current, body)
@@ -188,7 +188,8 @@ def _ordered(schema: Schema, items: list[Any], order: list[Any]) -> list[Any]:
     return listed + [item for item in items if identity(item) not in wanted]
 
 
-def _json_patch(target: Target, current: Object, body: Any) -> Object:
+def json_patch(target: Target, current: Object, body: Any) -> Object:
+    """RFC 6902; raises 422 where a step cannot be done or a test fails."""
     if not isinstance(body, list):
         raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
     kind = target.resource.kind

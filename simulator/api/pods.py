@@ -45,7 +45,7 @@ def bind(
         server.store.put(resource.storage, entry.key, new)
 
 
-def evict(server: "Server", namespace: str, name: str, body: Object, options: DeleteOptions) -> Entry | None:
+def evict(server: "Server", namespace: str, name: str, options: DeleteOptions) -> Entry | None:
     """POST pods/eviction: a graceful delete (no disruption budgets are served)."""
     resource = server.registry.find("", "v1", "pods")
     assert resource is not None  # noqa: S101

@@ -1,23 +1,23 @@
 """HTTP requests for resources: query and headers into options, verbs, answers."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from simulator.api import deleting, encoding, patching, reading, subresources, writing
-from simulator.api.errors import ApiError, bad_request
+from simulator.api import deleting, encoding, patching, reading, reviews, subresources, writing
+from simulator.api.errors import ApiError
 from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body
+from simulator.api.options import Query, delete_options, is_true, list_options, write_options
 from simulator.api.paths import ResourcePath
-from simulator.api.reading import ListOptions
-from simulator.api.requests import DeleteOptions, Target, User, WriteOptions, Written
+from simulator.api.requests import Target, Written
+from simulator.api.resources import REVIEW_VERBS
 from simulator.client import Object
 
 if TYPE_CHECKING:
     from simulator.api.server import Server
 
-Query = Mapping[str, str]
 Change = Callable[["Server", Request, Target, bytes], Response]
 _PATCHES = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH, patching.APPLY_PATCH)
 
@@ -34,65 +34,18 @@ async def answer(server: "Server", request: Request, path: ResourcePath) -> Resp
         return await subresources.answer(server, request, target, path)
     if path.subresource and not resource.has_status:
         return page_not_found()
-    if request.method in ("GET", "HEAD"):
+    if request.method in ("GET", "HEAD") and resource.verbs != REVIEW_VERBS:
         return _read(server, request, target)
     change = _CHANGES.get((request.method, bool(path.name)))
-    if change is None:
+    if change is None or (resource.verbs == REVIEW_VERBS and change is not _create):
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     return change(server, request, target, await read_body(request))
-
-
-def list_options(query: Query, name: str = "") -> ListOptions:
-    """Query parameters of lists and watches; raises 400 for a number that is none."""
-    return ListOptions(
-        label_selector=query.get("labelSelector", ""),
-        field_selector=query.get("fieldSelector", ""),
-        limit=_number(query, "limit"),
-        continue_token=query.get("continue", ""),
-        resource_version=query.get("resourceVersion", ""),
-        resource_version_match=query.get("resourceVersionMatch", ""),
-        timeout_seconds=_number(query, "timeoutSeconds") or None,
-        bookmarks=_is_true(query, "allowWatchBookmarks"),
-        send_initial_events=_is_true(query, "sendInitialEvents"),
-    )
-
-
-def write_options(request: Request) -> WriteOptions:
-    query = request.query_params
-    agent = request.headers.get("user-agent", "unknown").partition("/")[0]
-    return WriteOptions(
-        user=request.scope["user"],
-        field_manager=query.get("fieldManager") or agent or "unknown",
-        dry_run=_dry_run(query),
-        force=_is_true(query, "force"),
-        field_validation=query.get("fieldValidation") or "Warn",
-    )
-
-
-def delete_options(query: Query, user: User, body: Object | None) -> DeleteOptions:
-    given = body or {}
-    preconditions = given.get("preconditions") or {}
-    grace = given.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
-    propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
-    if given.get("orphanDependents") is True:
-        propagation = "Orphan"
-    if propagation not in ("Background", "Foreground", "Orphan"):
-        raise bad_request(f'invalid propagationPolicy: "{propagation}"')
-    dry_run = _dry_run(query) or bool(given.get("dryRun"))
-    return DeleteOptions(
-        user,
-        propagation,
-        preconditions.get("uid") or "",
-        preconditions.get("resourceVersion") or "",
-        None if grace is None else int(grace),
-        dry_run,
-    )
 
 
 def _read(server: "Server", request: Request, target: Target) -> Response:
     query = request.query_params
     form = encoding.form_of(request.headers.get("accept", JSON), query.get("includeObject", ""))
-    if _is_true(query, "watch"):
+    if is_true(query, "watch"):
         return _watch(server, query, target, form)
     if target.name:
         return bytes_response(encoding.one(target.resource, reading.get_entry(server, target), form))
@@ -125,6 +78,8 @@ async def _lines(
 
 def _create(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     body = parse_body(raw, request.headers.get("content-type", JSON))
+    if target.resource.verbs == REVIEW_VERBS:
+        return json_response(reviews.answer(server, request.scope["user"], target, body), 201)
     return written_response(target, writing.create(server, target, body, write_options(request)))
 
 
@@ -172,26 +127,6 @@ def _deleted(target: Target, uid: str) -> Object:
     if kind.group:
         details["group"] = kind.group
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-
-
-def _number(query: Query, name: str) -> int:
-    text = query.get(name, "")
-    if not text:
-        return 0
-    if not text.isdigit():
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return int(text)
-
-
-def _is_true(query: Query, name: str) -> bool:
-    return query.get(name, "").lower() in ("true", "1")
-
-
-def _dry_run(query: Query) -> bool:
-    value = query.get("dryRun", "")
-    if value not in ("", "All"):
-        raise bad_request(f'Invalid value: "{value}": supported values: "All"')
-    return value == "All"
 
 
 _CHANGES: dict[tuple[str, bool], Change] = {

@@ -3,12 +3,17 @@
 import asyncio
 import contextlib
 import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from granian.constants import Interfaces
 from granian.server.embed import Server as Granian
+from starlette.applications import Starlette
 
 from simulator.api.app import build_app
 from simulator.api.bootstrap import bootstrap
+from simulator.api.certificates import Certificates
 from simulator.api.garbage import Garbage
 from simulator.api.persistence import Keeper
 from simulator.api.server import Server
@@ -17,49 +22,90 @@ _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
 
 
-def open_server(keeper: Keeper | None = None, admin_token: str = "") -> tuple[Server, bool]:
-    """A bootstrapped server, and whether it was restored from a saved one."""
+def open_server(keeper: Keeper | None = None, admin_token: str = "", authority: str = "") -> tuple[Server, bool]:
+    """A bootstrapped server with this CA (PEM text), and whether it was restored from a saved one."""
     saved = keeper.header() if keeper else None
     if keeper is None or saved is None:
-        server = Server(admin_token=admin_token)
+        server = Server(admin_token=admin_token, authority=authority)
         bootstrap(server)
         return server, False
-    server = Server(admin_token=admin_token or saved.admin_token, token_key=saved.token_key)
+    server = Server(admin_token=admin_token or saved.admin_token, token_key=saved.token_key, authority=authority)
     keeper.load(server, saved)
     bootstrap(server)
     return server, True
 
 
-class RunningServer:
-    """`start` returns once connections are accepted; port 0 takes a free one."""
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port 0 takes a free one. Without certificates it is plain HTTP, which kubectl gives no token."""
 
-    def __init__(self, server: Server, host: str, port: int, keeper: Keeper | None = None) -> None:
-        self.server = server
-        self._host = host
-        self._port = port
-        self._keeper = keeper
-        self._tasks: list[asyncio.Task[None]] = []
-        self._granian: Granian | None = None
-        self._serving: asyncio.Task[None] | None = None
+    host: str
+    port: int
+    certificates: Certificates | None = None
 
     @property
     def url(self) -> str:
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.certificates else 'http'}://{host}:{self.port}"
 
-    async def start(self) -> None:
-        """Raises OSError when the address cannot be taken."""
-        self._port = _free_port(self._host, self._port)
+
+class Listener:
+    """One granian in this event loop; `start` returns once connections are accepted."""
+
+    def __init__(self, app: Starlette, address: Address) -> None:
+        self.address = replace(address, port=_free_port(address.host, address.port))
+        certificates = address.certificates
         self._granian = Granian(
-            build_app(self.server),
-            address=self._host,
-            port=self._port,
+            app,
+            address=self.address.host,
+            port=self.address.port,
             interface=Interfaces.ASGINL,
             websockets=False,
             log_enabled=False,
+            ssl_cert=certificates.certificate if certificates else None,
+            ssl_key=certificates.key if certificates else None,
         )
-        self._serving = asyncio.create_task(self._granian.serve(), name="granian")
-        await self._accepting()
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Raises OSError when it does not come up."""
+        serving = self._serving = asyncio.create_task(self._granian.serve(), name="granian")
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            if serving.done():
+                serving.result()
+                break
+            try:
+                _, writer = await asyncio.open_connection(self.address.host, self.address.port)
+            except OSError:
+                await asyncio.sleep(0.02)
+                continue
+            writer.close()
+            return
+        raise OSError(f"the server did not start on {self.address.url}")
+
+    async def stop(self) -> None:
+        if self._serving is not None:
+            self._granian.stop()  # type: ignore[no-untyped-call]
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._serving, _STOP_SECONDS)
+
+
+class RunningServer:
+    """A server with its listeners, its garbage collection and, with a keeper, its saving."""
+
+    def __init__(self, server: Server, addresses: Sequence[Address], keeper: Keeper | None = None) -> None:
+        """Raises OSError for an address that is taken."""
+        self.server = server
+        app = build_app(server)
+        self.listeners = [Listener(app, address) for address in addresses]
+        self._keeper = keeper
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Raises OSError when a listener does not come up."""
+        for listener in self.listeners:
+            await listener.start()
         self._tasks.append(asyncio.create_task(Garbage(self.server).run(), name="garbage"))
         if self._keeper is not None:
             self._tasks.append(asyncio.create_task(self._keeper.run(self.server), name="keeper"))
@@ -70,29 +116,11 @@ class RunningServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._granian is not None and self._serving is not None:
-            self._granian.stop()  # type: ignore[no-untyped-call]
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._serving, _STOP_SECONDS)
+        for listener in self.listeners:
+            await listener.stop()
         if self._keeper is not None:
             with contextlib.suppress(OSError):
                 await self._keeper.save(self.server)
-
-    async def _accepting(self) -> None:
-        assert self._serving is not None  # noqa: S101 - set just before
-        deadline = self.server.monotonic() + _START_SECONDS
-        while self.server.monotonic() < deadline:
-            if self._serving.done():
-                self._serving.result()
-                raise OSError(f"the server did not start on {self._host}:{self._port}")
-            try:
-                _, writer = await asyncio.open_connection(self._host, self._port)
-            except OSError:
-                await asyncio.sleep(0.02)
-                continue
-            writer.close()
-            return
-        raise OSError(f"the server did not start on {self._host}:{self._port}")
 
 
 def _free_port(host: str, port: int) -> int:
@@ -102,3 +130,11 @@ def _free_port(host: str, port: int) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
         return int(probe.getsockname()[1])
+
+
+def port_or_free(host: str, port: int) -> int:
+    """The port where it is free, else 0."""
+    try:
+        return _free_port(host, port)
+    except (OSError, OverflowError):
+        return 0

@@ -29,19 +29,22 @@ class Server:
         faults: Faults | None = None,
         history_limit: int = HISTORY_LIMIT,
         clock: Callable[[], datetime] = wall_clock,
-        monotonic: Callable[[], float] = time.monotonic,
         admin_token: str = "",
         token_key: str = "",
+        authority: str = "",
     ) -> None:
         self.store = Store(history_limit=history_limit)
         self.registry = Registry()
         self.faults = faults or Faults()
         self.hooks = ServerHooks(self.faults)
-        self.monotonic = monotonic
+        self.monotonic = time.monotonic
         self.time = clock
         self.closing = False
+        self.authority = authority
         self.tokens = Tokens(self, admin_token, token_key)
         self.cluster_ips = 0
+        # The queue webhook's `--enable-quota-validation`, off as in KAI's chart.
+        self.quota_validation = False
         core_kinds.register(self.registry)
         self.faults.on_change(self.wake)
 
@@ -74,7 +77,7 @@ class Server:
         options = WriteOptions(field_manager="kube-controller-manager")
         filling = (
             ("serviceaccounts", {"metadata": {"name": "default"}}),
-            ("configmaps", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}),
+            ("configmaps", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": self.authority}}),
         )
         for plural, body in filling:
             resource = self.registry.find("", "v1", plural)

@@ -35,14 +35,26 @@ def age(body: Object) -> str:
 
 def since(stamp: Any) -> str:
     """Go's short human duration (`5d3h`), `<unknown>` without a time."""
+    if _moment(stamp) is None:
+        return "<unknown>"
+    return human_duration(seconds_between(stamp, None))
+
+
+def seconds_between(start: Any, end: Any) -> float:
+    """Seconds from one time to another, or to now; 0 without a start."""
+    began = _moment(start)
+    if began is None:
+        return 0.0
+    return ((_moment(end) or datetime.now(UTC)) - began).total_seconds()
+
+
+def _moment(stamp: Any) -> datetime | None:
     if not isinstance(stamp, str):
-        return "<unknown>"
-    text = stamp.replace("Z", "+00:00")
+        return None
     try:
-        moment = datetime.fromisoformat(text)
+        return datetime.fromisoformat(stamp.replace("Z", "+00:00"))
     except ValueError:
-        return "<unknown>"
-    return human_duration((datetime.now(UTC) - moment).total_seconds())
+        return None
 
 
 # Below so many seconds a duration is shown in this unit, with the rest in that smaller one (0: without).

@@ -61,6 +61,7 @@ class Tokens:
         data = {
             **(secret.get("data") or {}),
             "token": base64.b64encode(token.encode()).decode(),
+            "ca.crt": base64.b64encode(self._server.authority.encode()).decode(),
             "namespace": base64.b64encode(metadata.get("namespace", "").encode()).decode(),
         }
         return {
