@@ -1,10 +1,16 @@
 """Pages that compose several packages: the overview; and the answers to what has no page."""
 
+from importlib.util import find_spec
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 from django.views.decorators.http import require_GET
 
+from accounts.permissions import require
+from accounts.requests import actor_of
+from clusters.selectors import chosen_cluster
+from controlplane.overview import context as overview_context
 from core.api.errors import status_body
 from core.middleware import API_PREFIX
 
@@ -12,7 +18,12 @@ from core.middleware import API_PREFIX
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
     """What there is, what runs, what waits."""
-    return render(request, "controlplane/overview.html")
+    user = actor_of(request).user
+    require(user, "dashboards-overview:read")
+    if not all(find_spec(f"{package}.urls") for package in ("clusters", "topology", "workloads")):
+        return render(request, "controlplane/overview.html")
+    cluster = chosen_cluster(user, request.GET.get("cluster", ""))
+    return render(request, "controlplane/overview.html", overview_context(user, cluster))
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
