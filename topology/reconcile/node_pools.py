@@ -23,6 +23,7 @@ from core.conditions import Condition, Status
 from core.reconciling import Outcome
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
+from topology.protection import protecting_rows
 from topology.reconcile.node_labels import Labelled, PoolLabel, label_nodes, labels_of, unlabel_nodes
 
 SOON = timedelta(seconds=2)
@@ -156,16 +157,20 @@ def _takes_work(node: Manifest) -> bool:
 
 def _delete(pool: NodePool, gateway: Gateway, owner: str) -> Outcome:
     """Nodes fall back to `default`; the shard goes; the pool waits for the queues, which their owners delete."""
+    left = [f"{blocker.kind} {blocker.name}" for blocker in protecting_rows(pool)]
+    if left:
+        return _waiting(left)
     unlabel_nodes(gateway, pool.name)
-    left = []
     with suppress(NotServed):
         if not delete_if_ours(gateway, KAI_SCHEDULING_SHARD, pool.name, owner=owner):
             left.append(f"SchedulingShard/{pool.name}")
     selector = f"{NODE_POOL_LABEL}={pool.name},{MANAGED_BY_LABEL}={MANAGED_BY}"
     with suppress(NotServed):
         left += [f"Queue/{queue['metadata']['name']}" for queue in gateway.list(KAI_QUEUE, label_selector=selector)]
-    if not left:
-        return Outcome(gone=True)
+    return _waiting(left) if left else Outcome(gone=True)
+
+
+def _waiting(left: Sequence[str]) -> Outcome:
     message = f"Waiting for {', '.join(left[:SHOWN])} to leave the cluster."
     waiting = Condition("Synced", "False", "Deleting", message, arguments=(("objects", ", ".join(left)),))
     return Outcome("Deleting", (waiting,), check_again_after=SOON)

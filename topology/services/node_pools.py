@@ -17,6 +17,7 @@ from core.live import publish_row
 from topology.durations import normalise_duration
 from topology.hooks import node_pool_changed
 from topology.models import NetworkTopology, NodePool, PlacementStrategy
+from topology.protection import protecting_rows
 from topology.rules import new_pool_faults, pool_label_faults
 
 
@@ -98,12 +99,22 @@ def detach_topology(actor: Actor, *, pool: NodePool) -> NodePool:
 
 @transaction.atomic
 def delete_node_pool(actor: Actor, *, pool: NodePool) -> NodePool:
-    """Ask for deletion: its nodes fall back to `default`, its queues go. Raises `Conflict` for the default pool."""
+    """Ask for deletion: its nodes fall back to `default`, its queues go.
+
+    Raises `Conflict` for the default pool and for one that workloads use, naming them.
+    """
     require(actor.user, "nodepools:delete", pool.scope)
     if pool.is_default:
         raise Conflict(
             _("The node pool “default” cannot be deleted: it takes the nodes that no other pool takes."),
             objects=[pool.name],
+        )
+    blockers = [blocker.name for blocker in protecting_rows(pool)]
+    if blockers:
+        raise Conflict(
+            _("Node pool %(name)s is used by: %(users)s. Delete or move them first.")
+            % {"name": pool.name, "users": ", ".join(blockers[:20])},
+            objects=blockers,
         )
     if not pool.is_being_deleted:
         audit.record(actor, "delete", pool, before={"name": pool.name, **_shown(_spec_of(pool))})

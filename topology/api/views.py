@@ -1,0 +1,183 @@
+"""`/api/v1/network-topologies` and `/api/v1/node-pools`."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from accounts.requests import actor_of
+from clusters.models import Cluster
+from core.api.filters import filter_by, sort, terms_of
+from core.api.ids import number_of
+from core.api.pagination import paginate
+from core.api.views import ApiView
+from core.errors import Conflict, InvalidInput, NotFound
+from core.filters import Filter
+from topology import services
+from topology.api import wire
+from topology.api.terms import holds
+from topology.models import NodePool
+from topology.selectors import TopologyRow, topology_of, topology_rows
+from topology.selectors.topologies import find_topology
+
+ACCEPTED = {"code": 202, "message": "Request has been accepted."}
+
+TOPOLOGY_FILTERS = tuple(Filter(key=key, label=key) for key in ("name", "clusterId", "source", "phase"))
+POOL_FILTERS = (
+    Filter(key="name", label="name"),
+    Filter(key="clusterId", label="clusterId", lookup="cluster__id"),
+    Filter(key="phase", label="phase"),
+    Filter(key="networkTopologyName", label="networkTopologyName", lookup="network_topology__name"),
+    Filter(key="createdAt", label="createdAt", lookup="created_at", kind="time"),
+    Filter(key="updatedAt", label="updatedAt", lookup="updated_at", kind="time"),
+)
+POOL_SORTS = {
+    "name": "name",
+    "phase": "phase",
+    "clusterId": "cluster_id",
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+    "networkTopologyName": "network_topology__name",
+}
+
+
+def matching_topologies(request: Request) -> list[TopologyRow]:
+    """Topologies of both sources that `filterBy` asks for."""
+    require(request.user, "network-topologies:read")
+    terms = terms_of(request, TOPOLOGY_FILTERS)
+    rows = topology_rows(request.user)
+    facts = [
+        {"name": row.name, "clusterId": str(row.cluster.pk), "source": row.source, "phase": row.phase} for row in rows
+    ]
+    return [row for row, fact in zip(rows, facts, strict=True) if all(holds(term, fact) for term in terms)]
+
+
+class TopologyListView(ApiView):
+    """List and create."""
+
+    def get(self, request: Request) -> Response:
+        """Every topology, those made in the cluster too (`source` Cluster)."""
+        return Response({"networkTopologies": [wire.topology_json(row) for row in matching_topologies(request)]})
+
+    def post(self, request: Request) -> Response:
+        """Create one: `name`, `clusterId`, `levels` broadest first. 201."""
+        body = self.body()
+        name, levels, cluster = wire.read_text(body, "name"), wire.read_levels(body), cluster_of(request, body)
+
+        def create() -> dict[str, Any]:
+            row = services.create_topology(actor_of(request), cluster=cluster, name=name, levels=levels)
+            return wire.topology_json(topology_of(row))
+
+        return Response(self.write(create), status=201)
+
+
+class TopologyCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": len(matching_topologies(request))})
+
+
+class TopologyView(ApiView):
+    """One topology."""
+
+    def get(self, request: Request, topology_id: str) -> Response:
+        """The topology."""
+        require(request.user, "network-topologies:read")
+        return Response(wire.topology_json(find_topology(request.user, topology_id)))
+
+    def delete(self, request: Request, topology_id: str) -> Response:
+        """Ask for deletion. 409 while pools use it, and for one that was made in the cluster."""
+        found = find_topology(request.user, topology_id)
+        if found.row is None:
+            message = f"Topology {found.name} was made in the cluster by {found.made_by}; Muster leaves it alone."
+            raise Conflict(message, objects=[found.name])
+        row = found.row
+        self.write(lambda: services.delete_topology(actor_of(request), topology=row))
+        return Response(status=204)
+
+
+def cluster_of(request: Request, body: dict[str, Any]) -> Cluster:
+    """The visible cluster that `clusterId` names. Raises `InvalidInput`."""
+    try:
+        return Cluster.objects.get_visible(request.user, pk=wire.read_text(body, "clusterId"))
+    except NotFound as error:
+        raise InvalidInput.of("clusterId", "There is no such cluster", "the id of a cluster") from error
+
+
+def visible_pools(request: Request) -> QuerySet[NodePool]:
+    """Pools that `filterBy` asks for."""
+    require(request.user, "nodepools:read")
+    rows = NodePool.objects.visible_to(request.user).select_related("cluster", "network_topology")
+    return filter_by(request, rows, POOL_FILTERS)
+
+
+def pool_response(pool: NodePool) -> dict[str, Any]:
+    """One pool with its nodes."""
+    return wire.pool_json(pool, wire.node_names([pool])[pool.pk])
+
+
+class NodePoolListView(ApiView):
+    """List and create."""
+
+    def get(self, request: Request) -> Response:
+        """Pools, sorted and paged."""
+        rows, _next = paginate(request, sort(request, visible_pools(request), POOL_SORTS, default="name"))
+        names = wire.node_names(rows)
+        return Response({"nodepools": [wire.pool_json(pool, names[pool.pk]) for pool in rows]})
+
+    def post(self, request: Request) -> Response:
+        """Create one. 201."""
+        body = self.body()
+        name, cluster = wire.read_text(body, "name"), cluster_of(request, body)
+        changes = wire.read_pool_changes(body, actor_of(request).user)
+
+        def create() -> dict[str, Any]:
+            pool = services.create_node_pool(actor_of(request), cluster=cluster, name=name, settings=changes)
+            return pool_response(pool)
+
+        return Response(self.write(create), status=201)
+
+
+class NodePoolCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": visible_pools(request).count()})
+
+
+class NodePoolView(ApiView):
+    """One pool."""
+
+    def get(self, request: Request, pool_id: str) -> Response:
+        """The pool."""
+        require(request.user, "nodepools:read")
+        return Response(pool_response(find_pool(request, pool_id)))
+
+    def put(self, request: Request, pool_id: str) -> Response:
+        """Change what the body holds; PUT and PATCH take the same body in Run:ai's API."""
+        return self.patch(request, pool_id)
+
+    def patch(self, request: Request, pool_id: str) -> Response:
+        """Change what the body holds."""
+        pool = find_pool(request, pool_id)
+        changes = wire.read_pool_changes(self.body(), actor_of(request).user)
+        return Response(
+            self.write(lambda: pool_response(services.update_node_pool(actor_of(request), pool=pool, changes=changes)))
+        )
+
+    def delete(self, request: Request, pool_id: str) -> Response:
+        """Ask for deletion. 202; 409 for the default pool and while workloads use it."""
+        pool = find_pool(request, pool_id)
+        self.write(lambda: services.delete_node_pool(actor_of(request), pool=pool))
+        return Response(ACCEPTED, status=202)
+
+
+def find_pool(request: Request, pool_id: str) -> NodePool:
+    """The visible pool of this id. Raises `NotFound`."""
+    pools = NodePool.objects.select_related("cluster", "network_topology")
+    return pools.get_visible(request.user, pk=number_of(pool_id))

@@ -1,0 +1,86 @@
+"""Nodes as trees need them, and GPUs per pool. Each physical GPU counts for the one pool whose label its node has."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Sum
+
+from clusters.models import Node, Pod
+from clusters.names import DEFAULT_NODE_POOL
+from topology.models import NodePool
+from topology.suggestions import NodeFacts
+from topology.tree import Gpus
+
+_ENDED = ("Succeeded", "Failed")
+
+
+def held_gpus(cluster_ids: Iterable[Any]) -> dict[tuple[Any, str], Decimal]:
+    """GPUs that pods hold, by (cluster id, node name). Ended pods hold none. One query."""
+    pods = Pod.objects.filter(cluster_id__in=list(cluster_ids), gpus__gt=0).exclude(node_name="")
+    rows = pods.exclude(phase__in=_ENDED).values_list("cluster_id", "node_name").annotate(held=Sum("gpus"))
+    return {(cluster, name): Decimal(held) for cluster, name, held in rows.order_by()}
+
+
+def node_facts(cluster_id: Any, *, pool: str | None = None) -> list[NodeFacts]:
+    """The nodes of a cluster, or of one pool of it by name (`default`: those without a pool label). Two queries."""
+    nodes = Node.objects.filter(cluster_id=cluster_id)
+    if pool is not None:
+        nodes = nodes.filter(node_pool="" if pool == DEFAULT_NODE_POOL else pool)
+    held = held_gpus([cluster_id])
+    return [facts_of(node, held.get((cluster_id, node.name), Decimal(0))) for node in nodes.order_by("name")]
+
+
+def facts_of(node: Node, held: Decimal) -> NodeFacts:
+    """One node; a capacity without an allocatable key is not allocatable (row 46)."""
+    usable = node.gpu_allocatable or 0
+    return NodeFacts(
+        name=node.name,
+        labels=node.labels,
+        gpus=node.gpu_capacity,
+        allocated=held,
+        unhealthy=max(0, node.gpu_capacity - usable),
+        usable=takes_work(node),
+        pool=node.node_pool or DEFAULT_NODE_POOL,
+    )
+
+
+def takes_work(node: Node) -> bool:
+    """Whether the scheduler may place pods on it now. Unknown readiness is not ready."""
+    return not node.cordoned and node.ready == "True"
+
+
+@dataclass(slots=True)
+class PoolFigures:
+    """What a pool has. `whole_free`: nodes on which every GPU is free; `outside`: GPU nodes that lack a level label."""
+
+    nodes: int = 0
+    gpu_nodes: int = 0
+    whole_free: int = 0
+    gpus: Gpus = field(default_factory=Gpus)
+    outside: int = 0
+
+
+def pool_figures(pools: Sequence[NodePool]) -> dict[int, PoolFigures]:
+    """Figures by pool id. Two queries for all pools together."""
+    clusters = {pool.cluster_id for pool in pools}
+    by_name = {(pool.cluster_id, pool.name): pool for pool in pools}
+    figures = {pool.pk: PoolFigures() for pool in pools}
+    held = held_gpus(clusters)
+    for node in Node.objects.filter(cluster_id__in=clusters):
+        pool = by_name.get((node.cluster_id, node.node_pool or DEFAULT_NODE_POOL))
+        if pool is not None:
+            _count(figures[pool.pk], pool, facts_of(node, held.get((node.cluster_id, node.name), Decimal(0))))
+    return figures
+
+
+def _count(figures: PoolFigures, pool: NodePool, node: NodeFacts) -> None:
+    figures.nodes += 1
+    figures.gpus.add(node)
+    if not node.gpus:
+        return
+    figures.gpu_nodes += 1
+    figures.whole_free += bool(node.usable and not node.allocated and not node.unhealthy)
+    levels = pool.network_topology.levels if pool.network_topology else ()
+    figures.outside += any(not node.labels.get(key) for key in levels)
