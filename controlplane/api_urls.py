@@ -3,11 +3,18 @@
 from importlib.util import find_spec
 
 from django.urls import URLPattern, URLResolver, include, path
+from drf_spectacular.views import SpectacularAPIView
+
+from controlplane.api_docs import api_docs
 
 PACKAGES = ("accounts", "clusters", "topology", "organizations", "workloads", "metrics")
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include(f"{package}.api.urls"))
-    for package in PACKAGES
-    if find_spec(f"{package}.api") and find_spec(f"{package}.api.urls")
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("docs/", api_docs, name="api-docs"),
+    *(
+        path("", include(f"{package}.api.urls"))
+        for package in PACKAGES
+        if find_spec(f"{package}.api") and find_spec(f"{package}.api.urls")
+    ),
 ]

@@ -223,6 +223,18 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ("core.api.parsers.SafeJSONParser",),
     "DEFAULT_RENDERER_CLASSES": ("rest_framework.renderers.JSONRenderer",),
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "core.api.schema.MusterSchema",
     "EXCEPTION_HANDLER": "core.api.errors.exception_handler",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Muster",
+    "DESCRIPTION": "Run:ai's REST conventions over KAI Scheduler, Grove and NVIDIA Dynamo.",
+    "VERSION": "1.0.0",
+    "SCHEMA_PATH_PREFIX": r"/api/v[12]/(org-unit/)?",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SORT_OPERATIONS": True,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "DISABLE_ERRORS_AND_WARNINGS": False,
 }

@@ -4,18 +4,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import FormParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import throttling, tokens
+from accounts.api.serializers import (
+    OAuthErrorSerializer,
+    OAuthRequestSerializer,
+    OAuthTokenSerializer,
+    TokenRequestSerializer,
+    TokenSerializer,
+)
 from accounts.requests import address_of
 from accounts.services import verify_password
+from core.api.schema import ErrorSerializer
 from core.api.views import ApiView
 from core.errors import InvalidInput, MusterError
 
 Fields = Mapping[str, str]
+REFUSALS = {400: ErrorSerializer, 401: ErrorSerializer, 429: ErrorSerializer}
 
 
 class InvalidGrant(MusterError):
@@ -73,7 +83,9 @@ class TokenV1View(ApiView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
+    @extend_schema(request=TokenRequestSerializer, responses={200: TokenSerializer, **REFUSALS})
     def post(self, request: Request) -> Response:
+        """Give a token for a password, an access key or a refresh token."""
         fields = _fields(self.body())
         grant = GRANTS.get(fields.get("granttype", ""))
         if grant is None:
@@ -89,7 +101,17 @@ class TokenV2View(ApiView):
     permission_classes = (AllowAny,)
     parser_classes = (FormParser,)
 
+    @extend_schema(
+        request=OAuthRequestSerializer,
+        responses={
+            200: OAuthTokenSerializer,
+            400: OAuthErrorSerializer,
+            401: OAuthErrorSerializer,
+            429: ErrorSerializer,
+        },
+    )
     def post(self, request: Request) -> Response:
+        """The same as OAuth 2 has it."""
         form: Mapping[str, Any] = request.data.dict() if isinstance(request.data, QueryDict) else {}
         fields = _fields({key.replace("_", ""): value for key, value in form.items()})
         name = fields.get("granttype", "")

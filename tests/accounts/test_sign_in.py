@@ -89,7 +89,7 @@ def test_sessions_end_when_the_account_is_disabled_or_its_sessions_are_revoked(p
     from django.utils import timezone
 
     client = client_of(person)
-    assert client.get("/").status_code == 200
+    assert client.get("/").status_code == 403  # signed in, without any right
 
     User.objects.filter(pk=person.pk).update(valid_from=timezone.now())
 

@@ -1,0 +1,45 @@
+"""`/api/docs/`: the operations of the API as a plain page, from the same schema as openapi.yaml."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+from drf_spectacular.generators import SchemaGenerator
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method on one path."""
+
+    method: str
+    path: str
+    summary: str
+    parameters: tuple[str, ...]
+    statuses: tuple[str, ...]
+
+
+@require_GET
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """All operations, by what they concern."""
+    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return render(request, "controlplane/api_docs.html", {"groups": operations(document)})
+
+
+def operations(document: dict[str, Any]) -> dict[str, list[Operation]]:
+    """The operations of an OpenAPI document by their first tag."""
+    groups: dict[str, list[Operation]] = {}
+    for path, item in sorted(document["paths"].items()):
+        for method in METHODS:
+            if operation := item.get(method):
+                groups.setdefault(operation["tags"][0], []).append(_operation(method, path, operation))
+    return dict(sorted(groups.items()))
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> Operation:
+    text = operation.get("summary") or operation.get("description", "").split("\n\n")[0]
+    names = tuple(p["name"] for p in operation.get("parameters", ()) if p["in"] == "query")
+    return Operation(method.upper(), path, text, names, tuple(sorted(operation["responses"])))
