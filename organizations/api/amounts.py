@@ -1,0 +1,207 @@
+"""Run:ai's Resources block of a department or project (runai.md §5), both ways.
+
+null is "no limit" for limits and for deserved CPU and memory; a GPU's deserved amount is never null. Memory comes in
+Mib, MB or GB and is kept in MB.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from clusters.models import Cluster
+from core.errors import Fault, InvalidInput
+from organizations.models import Department, Project, Quota
+from organizations.quota import MEMORY_UNITS, PLACES, RESOURCES, UNLIMITED, read_amount, read_weight, total
+from organizations.quota_rows import USAGE, used
+from organizations.services import QuotaInput
+from topology.models import NodePool
+
+PRIORITIES: Mapping[str, int] = {"Low": 50, "Normal": 100, "High": 150}
+DEFAULT_PRIORITY = "Normal"
+DEFAULT_WEIGHT = Decimal(1)
+
+_KEYS = ("nodePool", "gpu", "cpu", "memory", "priority")
+
+
+def read_resources(items: Any, cluster: Cluster) -> list[QuotaInput]:
+    """The list of a body. Raises `InvalidInput` with every fault and its place (`resources[0].gpu.limit`)."""
+    if not isinstance(items, list):
+        raise InvalidInput.of("resources", "A list is required", "one entry a node pool")
+    pools = {pool.pk: pool for pool in NodePool.objects.filter(cluster=cluster)}
+    faults: list[Fault] = []
+    inputs = []
+    for index, item in enumerate(items):
+        try:
+            inputs.append(_read_item(item, f"resources[{index}]", pools))
+        except InvalidInput as error:
+            faults.extend(error.faults)
+    if faults:
+        raise InvalidInput(faults)
+    return inputs
+
+
+def _read_item(item: Any, place: str, pools: Mapping[int, NodePool]) -> QuotaInput:
+    if not isinstance(item, dict):
+        raise InvalidInput.of(place, "An object is required", ", ".join(_KEYS))
+    unknown = [key for key in item if key not in _KEYS]
+    if unknown:
+        raise InvalidInput.of(f"{place}.{unknown[0][:60]}", "There is no such field", ", ".join(_KEYS))
+    amounts: dict[str, Decimal] = {}
+    for resource in RESOURCES:
+        amounts |= _read_amounts(item.get(resource), resource, f"{place}.{resource}")
+    return QuotaInput(_pool(item.get("nodePool"), place, pools), amounts, _priority(item.get("priority"), place))
+
+
+def _pool(given: Any, place: str, pools: Mapping[int, NodePool]) -> NodePool:
+    """By id; by name where only that is given; the default pool where nothing is."""
+    given = given if isinstance(given, dict) else {}
+    by_name = {pool.name: pool for pool in pools.values()}
+    id_, name = str(given.get("id") or ""), given.get("name")
+    found = pools.get(int(id_)) if id_.isascii() and id_.isdigit() and len(id_) < 19 else None
+    if not id_:
+        found = by_name.get(name if isinstance(name, str) else "default")
+    if found is None:
+        allowed = ", ".join(f"{pool.pk} ({pool.name})" for pool in pools.values())
+        raise InvalidInput.of(f"{place}.nodePool.id", "There is no such node pool", allowed)
+    return found
+
+
+def _priority(value: Any, place: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and value in PRIORITIES:
+        return PRIORITIES[value]
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    raise InvalidInput.of(
+        f"{place}.priority", "There is no such priority", ", ".join([*PRIORITIES, "a number as text"])
+    )
+
+
+def _read_amounts(given: Any, resource: str, place: str) -> dict[str, Decimal]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise InvalidInput.of(place, "An object is required", "deserved, limit, overQuotaWeight")
+    factor = _factor(given.get("units"), place) if resource == "memory" else Decimal(1)
+    found: dict[str, Decimal] = {}
+    if "deserved" in given:
+        value = given["deserved"]
+        if value is None and resource == "gpu":
+            raise InvalidInput.of(f"{place}.deserved", "null is no amount of GPUs", "−1 for unlimited, or 0 and more")
+        found[f"{resource}_deserved"] = _amount(value, f"{place}.deserved", factor)
+    if "limit" in given:
+        found[f"{resource}_limit"] = _amount(given["limit"], f"{place}.limit", factor)
+    if "overQuotaWeight" in given:
+        weight = given["overQuotaWeight"]
+        found[f"{resource}_weight"] = (
+            DEFAULT_WEIGHT if weight is None else read_weight(weight, f"{place}.overQuotaWeight")
+        )
+    return found
+
+
+def _factor(units: Any, place: str) -> Decimal:
+    if units is None:
+        return MEMORY_UNITS["MB"]
+    if not isinstance(units, str) or units not in MEMORY_UNITS:
+        raise InvalidInput.of(f"{place}.units", "There is no such unit", ", ".join(MEMORY_UNITS))
+    return MEMORY_UNITS[units]
+
+
+def _amount(value: Any, field: str, factor: Decimal) -> Decimal:
+    if value is None:
+        return UNLIMITED
+    amount = read_amount(value, field)
+    return amount if amount == UNLIMITED else round(amount * factor, PLACES)
+
+
+def resources_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
+    """Schema Resources, one entry a pool."""
+    return [_resource_json(quota) for quota in quotas]
+
+
+def _resource_json(quota: Quota) -> dict[str, Any]:
+    return {
+        "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
+        "gpu": {**_bounds(quota, "gpu"), "deserved": _number(quota.gpu_deserved)},
+        "cpu": _bounds(quota, "cpu"),
+        "memory": {**_bounds(quota, "memory"), "units": "MB"},
+        "priority": priority_name(quota.priority),
+    }
+
+
+def _bounds(quota: Quota, resource: str) -> dict[str, Any]:
+    return {
+        "deserved": _or_null(getattr(quota, f"{resource}_deserved")),
+        "limit": _or_null(getattr(quota, f"{resource}_limit")),
+        "overQuotaWeight": _number(getattr(quota, f"{resource}_weight")),
+    }
+
+
+def priority_name(value: int) -> str:
+    """The name of a priority, or the number as text."""
+    return next((name for name, number in PRIORITIES.items() if number == value), str(value))
+
+
+def totals_json(quotas: Sequence[Quota]) -> dict[str, Any]:
+    """`totalResources`: sums over the pools, null where one is unlimited."""
+    return {
+        f"{resource}Quota": _or_null(total(getattr(quota, f"{resource}_deserved") for quota in quotas).value)
+        for resource in RESOURCES
+    }
+
+
+def usage_json(quota: Quota) -> dict[str, Any]:
+    """Schema QuotaStatus of one pool; a part that is not known yet is absent, never 0."""
+    found = {kind: used(quota, kind) for kind in USAGE}
+    return {kind: {r: _number(a) for r, a in amounts.items()} for kind, amounts in found.items() if amounts}
+
+
+def usage_total_json(quotas: Sequence[Quota]) -> dict[str, Any]:
+    """The sum over the pools that are known."""
+    sums: dict[str, dict[str, Decimal]] = {}
+    for quota in quotas:
+        for kind in USAGE:
+            for resource, amount in used(quota, kind).items():
+                kinds = sums.setdefault(kind, dict.fromkeys(RESOURCES, Decimal(0)))
+                kinds[resource] += amount
+    return {kind: {r: _number(a) for r, a in amounts.items()} for kind, amounts in sums.items()}
+
+
+def pool_usage_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
+    """`nodePoolQuotaStatuses`."""
+    return [
+        {**usage_json(quota), "nodePoolName": quota.node_pool.name, "nodePoolId": str(quota.node_pool_id)}
+        for quota in quotas
+    ]
+
+
+def aggregated_json(department: Department, projects: Sequence[Project]) -> list[dict[str, Any]]:
+    """`projectsAggregatedResources`: what the projects deserve together on each pool."""
+    by_pool: dict[int, list[Quota]] = {}
+    for project in projects:
+        for quota in project.quotas.all():
+            by_pool.setdefault(quota.node_pool_id, []).append(quota)
+    return [
+        {
+            "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
+            **{
+                resource: {
+                    "deserved": _or_null(
+                        total(getattr(q, f"{resource}_deserved") for q in by_pool.get(quota.node_pool_id, ())).value
+                    ),
+                    **({"units": "MB"} if resource == "memory" else {}),
+                }
+                for resource in RESOURCES
+            },
+        }
+        for quota in department.quotas.all()
+    ]
+
+
+def _or_null(amount: Decimal) -> int | float | None:
+    return None if amount == UNLIMITED else _number(amount)
+
+
+def _number(amount: Decimal) -> int | float:
+    return int(amount) if amount == amount.to_integral_value() else float(amount)

@@ -1,0 +1,160 @@
+"""`/api/v1/org-unit/projects`."""
+
+from typing import Any
+
+from django.db.models import QuerySet, Sum
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from accounts.requests import actor_of
+from clusters.models import Cluster
+from core.api.filters import filter_by, search, sort
+from core.api.ids import number_of
+from core.api.pagination import paginate
+from core.api.views import ApiView
+from core.errors import InvalidInput, NotFound
+from core.filters import Filter
+from organizations import services
+from organizations.api import wire
+from organizations.api.amounts import read_resources, resources_json
+from organizations.api.views import ALL, COMMON_FILTERS, COMMON_SORTS, cluster_of
+from organizations.models import Department, Project
+from organizations.services import ProjectInput
+from organizations.services.departments import DEFAULT_DEPARTMENT
+
+ACCEPTED = {"code": 202, "message": "Request has been accepted."}
+
+PROJECT_FILTERS = (
+    *COMMON_FILTERS,
+    Filter(key="phase", label="phase"),
+    Filter(key="departmentId", label="departmentId", lookup="department_id", kind="number"),
+    Filter(key="parentId", label="parentId", lookup="department_id", kind="number"),
+    Filter(key="parentName", label="parentName", lookup="department__name"),
+)
+PROJECT_SORTS = {
+    **COMMON_SORTS,
+    "phase": "phase",
+    "departmentId": "department_id",
+    "parentId": "department_id",
+    "parentName": "department__name",
+}
+
+
+def visible_projects(request: Request) -> QuerySet[Project]:
+    """Projects that `filterBy` and `search` ask for."""
+    require(request.user, "project:read")
+    rows = Project.objects.visible_to(request.user).annotate(total_gpu_quota=Sum("quotas__gpu_deserved"))
+    return search(request, filter_by(request, rows, PROJECT_FILTERS), ("name", "namespace", "department__name"))
+
+
+def find_project(request: Request, project_id: str) -> Project:
+    """The visible project of this id. Raises `NotFound`."""
+    rows = Project.objects.select_related("cluster", "department").prefetch_related(ALL)
+    return rows.get_visible(request.user, pk=number_of(project_id))
+
+
+def fresh_project(project: Project) -> dict[str, Any]:
+    """The answer to a write."""
+    rows = Project.objects.select_related("department").prefetch_related(ALL)
+    return wire.project_json(rows.get(pk=project.pk))
+
+
+def parent_of(request: Request, body: dict[str, Any], cluster: Cluster) -> Department:
+    """The department that `parentId` names; the cluster's `default` without one. Raises `InvalidInput`."""
+    given = wire.read_text(body, "parentId")
+    departments = Department.objects.filter(cluster=cluster)
+    try:
+        if given is None:
+            return departments.get_visible(request.user, name=DEFAULT_DEPARTMENT)
+        return departments.get_visible(request.user, pk=number_of(given))
+    except NotFound as error:
+        message = "There is no such department in the cluster"
+        raise InvalidInput.of("parentId", message, "the id of a department") from error
+
+
+class ProjectListView(ApiView):
+    """List and create."""
+
+    def get(self, request: Request) -> Response:
+        """Projects, sorted and paged."""
+        found = sort(request, visible_projects(request), PROJECT_SORTS, default="name")
+        rows, following = paginate(request, found.select_related("department").prefetch_related(ALL))
+        body: dict[str, Any] = {"projects": [wire.project_json(row) for row in rows]}
+        return Response(body if following is None else {**body, "next": following})
+
+    def post(self, request: Request) -> Response:
+        """Create one. `requestedNamespace` may be one that exists; it is used then. 201."""
+        body = self.body()
+        wire.check_keys(body, wire.PROJECT_KEYS)
+        cluster = cluster_of(request, body)
+        namespace = wire.read_text(body, "requestedNamespace") or ""
+        given = ProjectInput(
+            name=wire.read_text(body, "name", required=True) or "",
+            description=wire.read_text(body, "description") or "",
+            namespace=namespace,
+            adopts_namespace=bool(namespace),
+            quotas=read_resources(body.get("resources") or [], cluster),
+        )
+        department = parent_of(request, body, cluster)
+        created = self.write(
+            lambda: fresh_project(services.create_project(actor_of(request), department=department, given=given))
+        )
+        return Response(created, status=201)
+
+
+class ProjectCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": visible_projects(request).count()})
+
+
+class ProjectView(ApiView):
+    """One project."""
+
+    def get(self, request: Request, project_id: str) -> Response:
+        """The project."""
+        require(request.user, "project:read")
+        return Response(wire.project_json(find_project(request, project_id)))
+
+    def put(self, request: Request, project_id: str) -> Response:
+        """Change the description and the pools that the body names; the others stay as they are."""
+        project, body = find_project(request, project_id), self.body()
+        wire.check_keys(body, ("description", "resources"))
+        description = wire.read_text(body, "description")
+        quotas = read_resources(body.get("resources") or [], project.cluster)
+
+        def update() -> dict[str, Any]:
+            actor = actor_of(request)
+            return fresh_project(
+                services.update_project(actor, project=project, description=description, quotas=quotas)
+            )
+
+        return Response(self.write(update))
+
+    def delete(self, request: Request, project_id: str) -> Response:
+        """Ask for deletion. 202; 409 while it has workloads."""
+        project = find_project(request, project_id)
+        self.write(lambda: services.delete_project(actor_of(request), project=project))
+        return Response(ACCEPTED, status=202)
+
+
+class ProjectResourcesView(ApiView):
+    """The quota of one project."""
+
+    def put(self, request: Request, project_id: str) -> Response:
+        """As PATCH: an item is located by its node pool."""
+        return self.patch(request, project_id)
+
+    def patch(self, request: Request, project_id: str) -> Response:
+        """Change the amounts that are given; answers all of them."""
+        project = find_project(request, project_id)
+        quotas = read_resources(request.data, project.cluster)
+
+        def update() -> list[dict[str, Any]]:
+            changed = services.update_project(actor_of(request), project=project, quotas=quotas)
+            return resources_json(list(changed.quotas.select_related("node_pool").order_by("node_pool_id")))
+
+        return Response(self.write(update))
