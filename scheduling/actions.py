@@ -44,6 +44,7 @@ class Actions:
         self.started: list[str] = []
         self.stale_since: dict[str, float] = {}
         self.stale_evicted: set[str] = set()
+        self.awaiting: set[str] = set()
         self.evicting = Evicting(self.session, self.placer)
 
     def run(self) -> CycleResult:
@@ -211,6 +212,7 @@ class Actions:
             if task.status is Status.ALLOCATED:
                 task.status = Status.RUNNING
                 self.bound[task.key] = session.nodes.names[task.node]
+                self.awaiting.add(task.job.key)
             elif task.status is Status.PIPELINED:
                 self._promise(task)
             task.virtual = False
@@ -219,6 +221,7 @@ class Actions:
     def _promise(self, task: Task) -> None:
         node = self.session.nodes.names[task.node]
         self.pipelined[task.key] = node
+        self.awaiting.add(task.job.key)
         text = f"Pod {task.key} was pipelined to node {node}"
         self.events.append(Event("Pod", task.key, "Pipelined", text))
 

@@ -190,7 +190,7 @@ def _signature(job: Job) -> tuple[object, ...]:
 
 
 def _set_signature(podset: PodSet) -> tuple[object, ...]:
-    if podset.active == len(podset.tasks):
+    if podset.active == podset.size:
         return ()
     constraints: list[object] = [podset.constraint]
     parent = podset.parent

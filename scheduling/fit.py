@@ -55,6 +55,31 @@ class Chooser:
             self._explain(task, rows[before], fits[before], errors)
         return int(rows[best])
 
+    def fill(self, task: Task, rows: Rows, scores: Scores | None, count: int) -> list[int] | None:
+        """Rows for ``count`` pods like this one, in order; None when packing pod by pod could differ.
+
+        Packing takes one node until it is full, because a node rises in order as it fills. That holds
+        where nothing is being released.
+        """
+        column = GPU if task.request[GPU] > 0 else CPU
+        strategy = self.config.gpu_placement if column == GPU else self.config.cpu_placement
+        if scores is not None:
+            rows = rows[~np.isnan(scores[rows])]
+        if strategy == "spread" or task.request[column] <= 0 or self.nodes.releasing[rows].any():
+            return None
+        rows = rows[self.fits(task, rows)]
+        asked = task.request > 0
+        room = np.floor((self.nodes.idle[rows][:, asked] + TOLERANCE) / task.request[asked]).min(axis=1)
+        if room.sum() < count:
+            return None
+        points = self._points(task, rows)
+        if scores is not None:
+            points = points + scores[rows]
+        order = np.lexsort((rows, -points))
+        taken = np.minimum(np.cumsum(room[order]), count)
+        numbers = np.diff(taken, prepend=0.0).astype(np.intp)
+        return [int(row) for row in np.repeat(rows[order], numbers)]
+
     def _points(self, task: Task, rows: Rows) -> Scores:
         """KAI's node score without topology: packing or spreading, then CPU-only nodes, then idle ones."""
         nodes = self.nodes

@@ -143,8 +143,7 @@ def partial(job: Job, tasks: Sequence[Task]) -> Job:
         podset = clone.podsets[name]
         for task in job.podsets[name].tasks:
             if task in chosen:
-                podset.tasks.append(task)
-                podset.count(task.status, 1)
+                podset.add(task)
     for podset in clone.podsets.values():
         for task in podset.tasks:
             if task.status not in COUNTED:
@@ -159,15 +158,15 @@ def attempt(job: Job, tasks: Sequence[Task]) -> Job:
     placed = [task for task in job.tasks() if task.status in ACTIVE]
     clone = partial(job, [*placed, *tasks])
     for podset in clone.podsets.values():
-        if podset.tasks:
-            podset.min_available = min(podset.min_available, len(podset.tasks))
+        if podset.size:
+            podset.min_available = min(podset.min_available, podset.size)
     _lower(clone.root)
     return clone
 
 
 def _lower(subgroup_set: SubGroupSet) -> bool:
     """Lower ``min_subgroup`` to the members that hold pods; says whether there are any."""
-    filled = sum(bool(podset.tasks) for podset in subgroup_set.podsets)
+    filled = sum(bool(podset.size) for podset in subgroup_set.podsets)
     filled += sum(_lower(group) for group in subgroup_set.groups)
     if subgroup_set.min_subgroup is not None:
         subgroup_set.min_subgroup = min(subgroup_set.min_subgroup, filled)

@@ -17,6 +17,7 @@ from scheduling.state import Job, Task
 
 Batch = list[Task]
 Amounts = NDArray[np.float64]
+Codes = NDArray[np.intp]
 
 
 class Probe:
@@ -125,17 +126,15 @@ class _Accumulator:
         return True
 
     def _domains_suffice(self) -> bool:
-        for column, required in self._grouped:
-            sums: dict[str, float] = {}
-            for row, value in enumerate(column):
-                if value:
-                    sums[value] = sums.get(value, 0.0) + float(self.free[row])
-            if not first_fit(required, np.array(list(sums.values()))):
+        for codes, required in self._grouped:
+            labelled = codes >= 0
+            sums: Amounts = np.bincount(codes[labelled], weights=self.free[labelled]).astype(np.float64)
+            if not first_fit(required, sums):
                 return False
         return True
 
 
-def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[list[str | None], list[float]]]:
+def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[Codes, list[float]]]:
     """Per required level the GPUs of each inner (sub)group with that level, largest first.
 
     Pods of the job that run already are counted too, as in KAI: they hide solutions.
@@ -150,13 +149,23 @@ def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[list[str | No
             tasks = (task for podset in group.all_podsets() for task in podset.tasks)
             gpus = sum(float(task.request[GPU]) for task in tasks)
             grouped.setdefault((constraint.topology, constraint.required), []).append(gpus)
-    return [(labels(*key), sorted(amounts, reverse=True)) for key, amounts in grouped.items()]
+    return [(_codes(labels(*key)), sorted(amounts, reverse=True)) for key, amounts in grouped.items()]
+
+
+def _codes(column: Sequence[str | None]) -> Codes:
+    """A number per distinct label value, -1 where there is none."""
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(value, len(known)) if value else -1 for value in column], dtype=np.intp)
 
 
 def first_fit(required: Sequence[float], free: Amounts) -> bool:
     """Whether each amount, largest first, finds a holder; holders are tried fullest of free first."""
     if not required or required[0] == 0:
         return True
+    if not len(free) or float(free.max()) < required[0]:
+        return False
+    if required[0] == required[-1]:
+        return bool(np.floor(np.maximum(free, 0.0) / required[0]).sum() >= len(required))
     left = np.sort(free)[::-1].copy()
     for amount in required:
         if amount == 0:

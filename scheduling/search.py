@@ -16,6 +16,8 @@ from scheduling.state import Job, Status, Task
 Validator = Callable[[Scenario], bool]
 
 GENERATORS = (node_local, growing)
+ATTEMPT_COST = 20
+"""What trying a scenario costs of the budget, beside its victims."""
 
 
 class Solution:
@@ -101,6 +103,9 @@ class Search:
         for scenario in scenarios:  # type: ignore[attr-defined]
             if scenario.fingerprint in self._failed or not scenario.victims:
                 continue
+            if self.session.budget <= 0:
+                return None
+            self.session.budget -= ATTEMPT_COST + len(scenario.victims)
             mark = self.session.mark()
             solution = self._simulate(scenario)
             if solution is not None:
@@ -110,7 +115,7 @@ class Search:
         return None
 
     def _labels(self, topology: str, level: str) -> list[str | None]:
-        tree = self.placer.trees.get(topology)
+        tree = self.placer.tree(topology)
         return self.session.nodes.label(tree.level(level) if tree else level)
 
     def _simulate(self, scenario: Scenario) -> Solution | None:

@@ -1,16 +1,18 @@
 """The state of one cycle: nodes, queues and jobs built from a snapshot, and a journal to undo attempts."""
 
-from collections import defaultdict
 from collections.abc import Callable
+
+import numpy as np
 
 from scheduling.gangs import job_of
 from scheduling.nodes import NodeTable
 from scheduling.queues import QueueTree
-from scheduling.resources import from_triple, triple, vector
-from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task
+from scheduling.resources import from_triple, triple
+from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
 from scheduling.structs import Pod, Resources, SchedulerConfig, Snapshot
 
 Entry = Callable[[], None]
+Placed = tuple[Pod, Status, int]
 
 IDLE_SHARE = {Status.RUNNING: -1, Status.ALLOCATED: -1, Status.RELEASING: -1, Status.PIPELINED: 0}
 RELEASING_SHARE = {Status.RUNNING: 0, Status.ALLOCATED: 0, Status.RELEASING: 1, Status.PIPELINED: -1}
@@ -28,47 +30,81 @@ class Session:
         self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups}
         self.journal: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
-        foreign = self._add_pods()
-        self._sum_up(foreign)
+        self.budget = config.search_budget
+        self._add_pods()
         self.fair_share = self.queues.divide(self.total, config.k_value)
 
-    def _add_pods(self) -> list[Pod]:
-        """Put the pods into jobs and on nodes; returns those of other schedulers."""
-        foreign: list[Pod] = []
-        ordered: dict[str, list[Task]] = defaultdict(list)
+    def _add_pods(self) -> None:
+        """Put the pods into jobs and on nodes; those of other schedulers only take room."""
+        members: dict[str, list[Placed]] = {key: [] for key in self.jobs}
+        foreign: list[Placed] = []
+        running: list[Placed] = []
+        rows = self.nodes.row
         for pod in self.snapshot.pods:
             status = _status(pod)
-            row = self.nodes.row.get(pod.node, -1) if pod.node else -1
-            if pod.podgroup not in self.jobs:
-                if status in IDLE_SHARE and row >= 0:
-                    self.nodes.idle[row] -= vector(pod.requests, 1.0)
-                    foreign.append(pod)
-                continue
-            task = Task(pod, status, row)
+            row = rows.get(pod.node, -1) if pod.node else -1
+            placed = (pod, status, row)
+            members.get(pod.podgroup, foreign).append(placed)
             if row >= 0 and status in IDLE_SHARE:
-                self._account(row, status, task, 1)
-            ordered[pod.podgroup].append(task)
-        for key, tasks in ordered.items():
-            for task in sorted(tasks, key=lambda each: each.order):
-                self.jobs[key].add(task)
-        return foreign
+                running.append(placed)
+        self._take_room(running)
+        self._sum_up([each for each in foreign if each[2] >= 0 and each[1] in IDLE_SHARE])
+        for key, group in members.items():
+            self._fill_job(self.jobs[key], group)
 
-    def _sum_up(self, foreign: list[Pod]) -> None:
-        """Totals of the usable nodes less foreign pods, and what each queue holds and asks."""
+    def _take_room(self, running: list[Placed]) -> None:
+        if not running:
+            return
+        requests = np.array([(*triple(pod.requests), 1.0) for pod, _, _ in running])
+        rows = np.array([row for _, _, row in running], dtype=np.intp)
+        np.subtract.at(self.nodes.idle, rows, requests)
+        leaving = np.array([status is Status.RELEASING for _, status, _ in running], dtype=bool)
+        if leaving.any():
+            np.add.at(self.nodes.releasing, rows[leaving], requests[leaving])
+
+    def _sum_up(self, foreign: list[Placed]) -> None:
+        """Totals of the usable nodes less what foreign pods hold there."""
         sums = self.nodes.allocatable[self.nodes.usable].sum(axis=0)
-        for pod in foreign:
-            if self.nodes.usable[self.nodes.row[pod.node]]:
+        for pod, _, row in foreign:
+            if self.nodes.usable[row]:
                 sums[:3] -= triple(pod.requests)
         self.total = from_triple([float(amount) for amount in sums[:3]])
-        for job in self.jobs.values():
-            asked = [0.0, 0.0, 0.0]
-            for task in job.tasks():
-                if task.status in COUNTED or task.status is Status.PENDING:
-                    for index, amount in enumerate(task.quota):
-                        asked[index] += amount
-            self.queues.ask(job.queue, (asked[0], asked[1], asked[2]))
-            held = (job.allocated[0], job.allocated[1], job.allocated[2])
-            self.queues.book(job.queue, held, 1, preemptible=job.group.preemptible)
+
+    def _fill_job(self, job: Job, members: list[Placed]) -> None:
+        """Count a job's pods and what its queue holds and asks; pods of a calm gang are made only on demand."""
+        held, asked = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+        calm = not job.group.subgroups
+        for pod, status, _ in members:
+            counted = status in COUNTED
+            calm = calm and status is Status.RUNNING and not pod.subgroup
+            if counted or status is Status.PENDING:
+                for index, amount in enumerate(triple(pod.requests)):
+                    asked[index] += amount
+                    held[index] += amount if counted else 0.0
+        if calm:
+            self._promise_tasks(job, members, held)
+        else:
+            for task in self._tasks(members):
+                job.add(task)
+        self.queues.ask(job.queue, (asked[0], asked[1], asked[2]))
+        self.queues.book(job.queue, (held[0], held[1], held[2]), 1, preemptible=job.group.preemptible)
+
+    def _promise_tasks(self, job: Job, members: list[Placed], held: list[float]) -> None:
+        podset = job.podsets[DEFAULT_PODSET]
+        podset.size = podset.active = podset.used = podset.alive = len(members)
+        job.allocated = held
+
+        def make() -> list[Task]:
+            tasks = self._tasks(members)
+            for task in tasks:
+                task.job, task.podset = job, podset
+            return tasks
+
+        podset.make_tasks = make
+
+    def _tasks(self, members: list[Placed]) -> list[Task]:
+        ordered = sorted(members, key=lambda each: pod_order(each[0]))
+        return [Task(pod, status, row) for pod, status, row in ordered]
 
     def mark(self) -> int:
         """A point to roll back to."""
@@ -161,8 +197,3 @@ def _status(pod: Pod) -> Status:
     if pod.node:
         return Status.RUNNING
     return Status.GATED if pod.gated else Status.PENDING
-
-
-def podset_name(task: Task) -> str:
-    """The subgroup a pod belongs to."""
-    return task.pod.subgroup or DEFAULT_PODSET

@@ -3,7 +3,7 @@
 These are the only mutable objects besides the session; they live for one cycle and never leave it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 
 from scheduling.resources import Triple, Vector, triple, vector
@@ -38,7 +38,7 @@ FitSignature = tuple[object, ...]
 class Task:
     """One pod of a gang. ``node`` is the row of its node, -1 for none; ``origin`` where it is evicted from."""
 
-    __slots__ = ("job", "key", "node", "order", "origin", "pod", "podset", "quota", "request", "signature",
+    __slots__ = ("_signature", "job", "key", "node", "order", "origin", "pod", "podset", "quota", "request",
                  "status", "virtual")  # fmt: skip
 
     def __init__(self, pod: Pod, status: Status, node: int) -> None:
@@ -50,10 +50,18 @@ class Task:
         self.virtual = False
         self.request: Vector = vector(pod.requests, 1.0)
         self.quota: Triple = triple(pod.requests)
-        self.order = (-pod.task_priority, pod.created, pod.uid or pod.key)
-        self.signature: FitSignature = (tuple(sorted(pod.node_selector.items())), pod.tolerations, pod.affinity)
+        self.order = pod_order(pod)
+        self._signature: FitSignature | None = None
         self.job: Job
         self.podset: PodSet
+
+    @property
+    def signature(self) -> FitSignature:
+        """What decides where the pod is allowed."""
+        if self._signature is None:
+            pod = self.pod
+            self._signature = (tuple(sorted(pod.node_selector.items())), pod.tolerations, pod.affinity)
+        return self._signature
 
     def may_be_placed(self, *, real: bool) -> bool:
         """Pending, or in a simulation: evicted by the same simulation."""
@@ -62,20 +70,44 @@ class Task:
         return not real and self.status is Status.RELEASING and self.virtual
 
 
+def pod_order(pod: Pod) -> tuple[int, float, str]:
+    """Pods of a set: task priority, then older, then uid."""
+    return (-pod.task_priority, pod.created, pod.uid or pod.key)
+
+
 class PodSet:
-    """The pods that count towards one minimum: a leaf subgroup, or the whole gang."""
+    """The pods that count towards one minimum: a leaf subgroup, or the whole gang.
+
+    ``make_tasks`` may stand for pods that are counted already; they are made when somebody asks.
+    """
 
     def __init__(self, name: str, min_available: int, constraint: TopologyConstraint) -> None:
         self.name = name
         self.min_available = min_available
         self.constraint = constraint
         self.parent: SubGroupSet | None = None
-        self.tasks: list[Task] = []
+        self.make_tasks: Callable[[], list[Task]] | None = None
+        self._tasks: list[Task] = []
+        self.size = 0
         self.active = 0
         self.used = 0
         self.alive = 0
         self.pending = 0
         self.gated = 0
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The pods in order."""
+        if self.make_tasks is not None:
+            make, self.make_tasks = self.make_tasks, None
+            self._tasks = make()
+        return self._tasks
+
+    def add(self, task: Task) -> None:
+        """Append a pod and count it."""
+        self.tasks.append(task)
+        self.size += 1
+        self.count(task.status, 1)
 
     def count(self, status: Status, step: int) -> None:
         """Book a pod in (+1) or out (-1) of the counters of its status."""
@@ -205,18 +237,21 @@ class Job:
             self.invalid.append(task)
             return
         task.podset = podset
-        podset.tasks.append(task)
-        self.count(task, task.status, 1)
+        podset.add(task)
+        self._hold(task, task.status, 1)
         self.succeeded = self.succeeded or task.status is Status.SUCCEEDED
 
     def count(self, task: Task, status: Status, step: int) -> None:
         """Book a pod in or out of the counters; forgets what was cached."""
         task.podset.count(status, step)
+        self._hold(task, status, step)
+        self.to_place.clear()
+        self.to_place_quota.clear()
+
+    def _hold(self, task: Task, status: Status, step: int) -> None:
         if status in COUNTED:
             for index, amount in enumerate(task.quota):
                 self.allocated[index] += step * amount
-        self.to_place.clear()
-        self.to_place_quota.clear()
 
     @property
     def active(self) -> int:
@@ -241,7 +276,7 @@ class Job:
     @property
     def elastic(self) -> bool:
         """Has pods beyond a minimum."""
-        return any(podset.min_available < len(podset.tasks) for podset in self.podsets.values())
+        return any(podset.min_available < podset.size for podset in self.podsets.values())
 
     @property
     def stale(self) -> bool:

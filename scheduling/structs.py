@@ -210,7 +210,8 @@ class SchedulerConfig(msgspec.Struct, frozen=True):
     preempt_min_runtime: float = 0.0
     reclaim_min_runtime: float = 0.0
     saturation_multiplier: float = 1.0
-    consolidating_reclaim: bool = True
+    search_budget: int = 50_000
+    """Bound of the eviction searches of one cycle, in victims tried; KAI bounds them by time."""
 
     @property
     def consolidation(self) -> bool:
