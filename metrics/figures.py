@@ -1,0 +1,77 @@
+"""Series as plotly JSON, drawn by static/js/charts.js. Colours are token names. Pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from metrics.series import Point
+
+Figure = dict[str, Any]
+Line = tuple[str, Sequence[Point]]
+
+CATEGORIES = 8
+
+
+def utilisation_figure(lines: Sequence[Line], *, gap_seconds: float) -> Figure:
+    """Lines in percent from 0 to 100. Where points are further apart than `gap_seconds`, or nothing was measured,
+    the line breaks: no sample is not 0."""
+    data = [_trace(name, points, index, gap_seconds) for index, (name, points) in enumerate(lines)]
+    layout = {
+        "height": 220,
+        "margin": {"l": 40, "r": 12, "t": 8, "b": 28},
+        "showlegend": len(lines) > 1,
+        "legend": {"orientation": "h", "y": 1.12, "x": 0},
+        "hovermode": "x unified",
+        "xaxis": {"type": "date"},
+        "yaxis": {"range": [0, 100], "ticksuffix": " %", "nticks": 5},
+    }
+    return {"data": data, "layout": layout}
+
+
+def distribution_figure(tenths: Mapping[str, int], labels: Mapping[str, str]) -> Figure:
+    """How many GPUs of each tenth of utilisation; `labels` names the bars, the unmeasured one apart."""
+    keys = [*map(str, range(10)), "unmeasured"]
+    colours = ["var(--cat-1)"] * 10 + ["var(--off-solid)"]
+    bars = {
+        "type": "bar",
+        "x": [labels.get(key, key) for key in keys],
+        "y": [tenths.get(key, 0) for key in keys],
+        "marker": {"color": colours},
+        "hovertemplate": "%{x}: %{y}<extra></extra>",
+    }
+    layout = {"height": 220, "margin": {"l": 40, "r": 12, "t": 8, "b": 28}, "xaxis": {"type": "category"}}
+    return {"data": [bars], "layout": layout}
+
+
+def _trace(name: str, points: Sequence[Point], index: int, gap_seconds: float) -> Figure:
+    moments, values = _with_gaps(points, gap_seconds)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": moments,
+        "y": values,
+        "connectgaps": False,
+        "line": {"width": 1.5, "color": f"var(--cat-{index % CATEGORIES + 1})"},
+        "hovertemplate": "%{y:.0f} %",
+    }
+
+
+def _with_gaps(points: Sequence[Point], gap_seconds: float) -> tuple[list[str], list[float | None]]:
+    """The line's coordinates with an empty point in every gap."""
+    moments: list[str] = []
+    values: list[float | None] = []
+    for before, after in pairwise([None, *points]):
+        if after is None:
+            continue
+        if before is not None and (after.at - before.at).total_seconds() > gap_seconds:
+            moments.append(_text(before.at))
+            values.append(None)
+        moments.append(_text(after.at))
+        values.append(None if after.average is None else round(after.average, 1))
+    return moments, values
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,107 @@
+"""One round over a cluster's dcgm-exporters through the API's proxy path: bounded in number, time and size."""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from clusters.kinds import POD, Kind
+from clusters.names import is_rfc1123_label, is_rfc1123_subdomain
+from core.errors import MusterError
+from metrics.exposition import GpuReading, NotExposition, merge_readings, read_exposition
+
+EXPORTER_SELECTORS = ("app=nvidia-dcgm-exporter", "app.kubernetes.io/name=dcgm-exporter")
+DEFAULT_PORT = 9400
+CONCURRENCY = 8
+TIMEOUT = 4.0
+MAX_TEXT = 4 * 1024 * 1024
+
+
+class Source(Protocol):
+    """The two calls of a gateway that a round needs."""
+
+    def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str = "") -> Sequence[dict[str, Any]]:
+        """See `Gateway.list`."""
+        ...
+
+    def read_text(self, path: str, *, timeout: float = 5.0) -> str:
+        """See `Gateway.read_text`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An exporter pod and the node that it reports on."""
+
+    namespace: str
+    name: str
+    node: str
+    port: int = DEFAULT_PORT
+
+    @property
+    def path(self) -> str:
+        """Its metrics through the API server."""
+        return f"{POD.path(self.namespace)}/{self.name}:{self.port}/proxy/metrics"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As rows hold it."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round found: readings per node, and why each other node has none."""
+
+    readings: dict[str, tuple[GpuReading, ...]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def find_targets(source: Source) -> tuple[Target, ...]:
+    """The exporter pods that run, by node. Raises the gateway's errors: a failed list is not "no exporter"."""
+    found: dict[tuple[str, str], Target] = {}
+    for selector in EXPORTER_SELECTORS:
+        for pod in source.list(POD, label_selector=selector):
+            target = _target(pod)
+            if target is not None:
+                found[(target.namespace, target.name)] = target
+    return tuple(sorted(found.values(), key=lambda target: (target.node, target.name)))
+
+
+def _target(pod: dict[str, Any]) -> Target | None:
+    metadata, spec = pod["metadata"], pod.get("spec") or {}
+    namespace, name, node = metadata.get("namespace", ""), metadata["name"], spec.get("nodeName") or ""
+    running = (pod.get("status") or {}).get("phase", "Running") == "Running"
+    if not (node and running and is_rfc1123_label(namespace) and is_rfc1123_subdomain(name)):
+        return None
+    ports = (port for container in spec.get("containers") or () for port in container.get("ports") or ())
+    port = next((port.get("containerPort") for port in ports if port.get("name") in ("metrics", None)), None)
+    return Target(namespace, name, node, port if isinstance(port, int) else DEFAULT_PORT)
+
+
+def read_round(source: Source, targets: Iterable[Target]) -> Round:
+    """Ask every target once, a few at a time. A target that fails costs its node only."""
+    result = Round()
+    found: dict[str, list[GpuReading]] = {}
+    targets = list(targets)
+    with ThreadPoolExecutor(max_workers=CONCURRENCY) as pool:
+        for target, answer in zip(targets, pool.map(lambda target: _read(source, target), targets), strict=True):
+            if isinstance(answer, str):
+                result.failures[target.node] = answer
+            else:
+                found.setdefault(target.node, []).extend(answer)
+    result.readings = {node: merge_readings(gpus) for node, gpus in found.items()}
+    result.failures = {node: why for node, why in result.failures.items() if node not in found}
+    return result
+
+
+def _read(source: Source, target: Target) -> tuple[GpuReading, ...] | str:
+    """The readings of one target, or why there are none."""
+    try:
+        text = source.read_text(target.path, timeout=TIMEOUT)
+        if len(text) > MAX_TEXT:
+            return f"the answer has {len(text)} characters, more than {MAX_TEXT}"
+        return read_exposition(text)
+    except NotExposition as error:
+        return str(error)
+    except MusterError as error:
+        return error.message[:300]

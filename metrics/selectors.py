@@ -1,0 +1,211 @@
+"""Reads recorded GPU metrics: per cluster, pool, node, project, workload and GPU; now and over the last hours."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
+
+from accounts.models import User
+from clusters.models import Cluster, Node
+from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpack_owners
+from metrics.models import MetricFrame, MetricSource
+from metrics.recording import KEEP, ROLLUP, STEP
+from metrics.series import Moment, Point, Summary, owned_by, point, positions, summary
+from workloads.models import Workload
+
+STALE_AFTER = timedelta(seconds=90)
+Person = User | AnonymousUser
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old what is known is. `state`: fresh, stale (with the reason), or unknown (nothing was ever read)."""
+
+    state: str
+    read_at: datetime | None = None
+    error: str = ""
+    failing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNow:
+    """One GPU now: None = not measured."""
+
+    index: int
+    utilisation: int | None
+    memory: int | None
+    temperature: int | None
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of the utilisation page: a pool, project, workload or node."""
+
+    key: str
+    label: str
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named line."""
+
+    name: str
+    points: tuple[Point, ...] = field(default=())
+
+
+def freshness(cluster: Cluster) -> Freshness:
+    """Whether the cluster's GPU metrics are current."""
+    source = MetricSource.objects.filter(cluster=cluster).first()
+    if source is None or source.read_at is None:
+        return Freshness("unknown", None, source.error if source else "")
+    old = timezone.now() - source.read_at > STALE_AFTER
+    return Freshness("stale" if old else "fresh", source.read_at, source.error, len(source.failures))
+
+
+def layout_of(cluster: Cluster) -> Layout:
+    """Which GPU stands where in the cluster's frames."""
+    nodes = MetricSource.objects.filter(cluster=cluster).values_list("nodes", flat=True).first()
+    return Layout(tuple(nodes or ()))
+
+
+def latest(cluster: Cluster, layout: Layout) -> Moment | None:
+    """The newest frame; None where there is none."""
+    row = MetricFrame.objects.filter(cluster=cluster, step=STEP).order_by("-at").first()
+    return _moment(row, layout) if row else None
+
+
+def history(cluster: Cluster, layout: Layout, hours: int) -> list[Moment]:
+    """The frames of the last hours, oldest first: minutes while they are kept, else roll-ups."""
+    step = STEP if timedelta(hours=hours) <= KEEP[STEP] else ROLLUP
+    since = timezone.now() - timedelta(hours=hours)
+    rows = MetricFrame.objects.filter(cluster=cluster, step=step, at__gte=since).order_by("at")
+    return [_moment(row, layout) for row in rows.iterator(chunk_size=50)]
+
+
+def utilisation_over_time(clusters: Iterable[Cluster], hours: int = 6) -> list[Series]:
+    """For the overview: per cluster the average over all measured GPUs, in percent."""
+    found = []
+    for cluster in clusters:
+        layout = layout_of(cluster)
+        moments = history(cluster, layout, hours)
+        if moments:
+            found.append(Series(cluster.name, tuple(point(moment) for moment in moments)))
+    return found
+
+
+def cluster_series(moments: Sequence[Moment]) -> list[Series]:
+    """All GPUs, and those that somebody holds."""
+    return [
+        Series("all", tuple(point(moment) for moment in moments)),
+        Series("held", tuple(point(moment, held_only=True) for moment in moments)),
+    ]
+
+
+def node_gpus(node: Node) -> tuple[GpuNow, ...]:
+    """The GPUs of a node now, in their order; empty where its exporter never answered."""
+    layout = layout_of(node.cluster)
+    moment = latest(node.cluster, layout)
+    if moment is None or node.name not in layout.nodes:
+        return ()
+    start = layout.nodes.index(node.name) * layout.slots
+    gpus = [_gpu_now(moment, start + slot, slot) for slot in range(layout.slots) if moment.present[start + slot]]
+    return tuple(gpus)
+
+
+def node_series(node: Node, hours: int) -> list[Series]:
+    """One line per GPU of the node."""
+    layout = layout_of(node.cluster)
+    if node.name not in layout.nodes:
+        return []
+    start = layout.nodes.index(node.name) * layout.slots
+    moments = history(node.cluster, layout, hours)
+    slots = [slot for slot in range(layout.slots) if any(moment.present[start + slot] for moment in moments)]
+    return [Series(str(slot), tuple(_one(moment, start + slot) for moment in moments)) for slot in slots]
+
+
+def workload_series(workload: Workload, hours: int) -> list[Series]:
+    """The GPUs that the workload held at each moment: their average and maximum."""
+    layout = layout_of(workload.cluster)
+    moments = history(workload.cluster, layout, hours)
+    points = tuple(point(moment, owned_by(moment, [str(workload.pk)])) for moment in moments)
+    return [Series(workload.name, points)] if any(p.measured for p in points) else []
+
+
+def workload_now(workload: Workload) -> Summary | None:
+    """The GPUs that the workload holds now; None where nothing was recorded."""
+    layout = layout_of(workload.cluster)
+    moment = latest(workload.cluster, layout)
+    return summary(moment, owned_by(moment, [str(workload.pk)])) if moment else None
+
+
+def groups_now(user: Person, cluster: Cluster, moment: Moment, layout: Layout, by: str) -> list[Group]:
+    """Figures now per pool, node, project or workload, the emptiest held GPUs first. What the viewer may not see is
+    one group without a name."""
+    if by in ("pool", "node"):
+        rows = Node.objects.filter(cluster=cluster).values_list("name", "node_pool")
+        names: dict[str, list[str]] = {}
+        for name, pool in rows:
+            names.setdefault((pool or "default") if by == "pool" else name, []).append(name)
+        found = [Group(key, key, summary(moment, positions(layout, nodes))) for key, nodes in names.items()]
+    else:
+        found = _owner_groups(user, cluster, moment, by)
+    return sorted((group for group in found if group.summary.gpus), key=_emptiest)
+
+
+def _owner_groups(user: Person, cluster: Cluster, moment: Moment, by: str) -> list[Group]:
+    visible = Workload.objects.visible_to(user).filter(cluster=cluster).select_related("project")
+    known = {str(row.pk): row for row in visible}
+    keys: dict[tuple[str, str], list[str]] = {}
+    for owner in moment.owners:
+        keys.setdefault(_owner_label(owner, known, by), []).append(owner)
+    return [Group(key, label, summary(moment, owned_by(moment, owners))) for (key, label), owners in keys.items()]
+
+
+def _owner_label(owner: str, known: Mapping[str, Workload], by: str) -> tuple[str, str]:
+    row = known.get(owner)
+    if row is None:
+        return ("", "")
+    return (str(row.project_id), row.project.name) if by == "project" else (owner, row.name)
+
+
+def _emptiest(group: Group) -> tuple[bool, float, str]:
+    average = group.summary.held_average
+    return (average is None, average or 0.0, group.label)
+
+
+def _moment(row: MetricFrame, layout: Layout) -> Moment:
+    size = layout.size
+    return Moment(
+        at=row.at,
+        utilisation=unpack_bytes(bytes(row.utilisation), size),
+        memory=unpack_bytes(bytes(row.memory), size),
+        temperature=unpack_bytes(bytes(row.temperature), size),
+        present=unpack_flags(bytes(row.present), size),
+        owner=unpack_owners(bytes(row.owner), size),
+        owners=tuple(row.owners),
+    )
+
+
+def _gpu_now(moment: Moment, at: int, slot: int) -> GpuNow:
+    number = int(moment.owner[at])
+    return GpuNow(
+        slot,
+        _known(moment.utilisation[at]),
+        _known(moment.memory[at]),
+        _known(moment.temperature[at]),
+        moment.owners[number - 1] if number else "",
+    )
+
+
+def _one(moment: Moment, at: int) -> Point:
+    value = _known(moment.utilisation[at])
+    return Point(moment.at, value, value, 0 if value is None else 1)
+
+
+def _known(value: Any) -> int | None:
+    return None if value == UNMEASURED else int(value)

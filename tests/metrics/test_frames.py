@@ -1,0 +1,99 @@
+"""Frames keep what is measured apart from what is not, in bytes."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from metrics.exposition import GpuReading, Owner
+from metrics.figures import utilisation_figure
+from metrics.frames import (
+    UNMEASURED,
+    Layout,
+    extend,
+    frame_of,
+    mean_of,
+    pack,
+    unpack_bytes,
+    unpack_flags,
+    unpack_owners,
+)
+from metrics.series import Moment, Point, distribution, owned_by, point, positions, summary
+
+AT = datetime(2026, 11, 29, 18, tzinfo=UTC)
+READINGS = {
+    "a": (
+        GpuReading(0, utilisation=80, owner=Owner("ns", "p1")),
+        GpuReading(1, utilisation=0, owner=Owner("ns", "p2")),
+        GpuReading(2),
+    ),
+    "b": (GpuReading(0, utilisation=40),),
+}
+LAYOUT = Layout(("a", "b"), slots=4)
+
+
+def moment() -> Moment:
+    frame = frame_of(LAYOUT, READINGS, {("ns", "p1"): "w1"})
+    return Moment(AT, frame.utilisation, frame.memory, frame.temperature, frame.present, frame.owner, frame.owners)
+
+
+def test_a_layout_only_grows_at_its_end() -> None:
+    assert extend(Layout(("b",)), ["c", "a", "b"]).nodes == ("b", "a", "c")
+    same = Layout(("a",))
+    assert extend(same, ["a"]) is same
+
+
+def test_a_frame_survives_packing_and_later_nodes_are_unmeasured_in_it() -> None:
+    frame = frame_of(LAYOUT, READINGS, {})
+
+    assert list(unpack_bytes(pack(frame.utilisation), 10)) == [80, 0, 255, 255, 40, 255, 255, 255, 255, 255]
+    assert list(unpack_flags(pack(frame.present), 10)) == [1, 1, 1, 0, 1, 0, 0, 0, 0, 0]
+    assert list(unpack_owners(pack(frame.owner), 10)) == [1, 2, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert frame.owners == ("ns/p1", "ns/p2")
+
+
+def test_65_a_summary_says_average_maximum_and_how_many_were_measured() -> None:
+    figures = summary(moment())
+
+    assert (figures.gpus, figures.measured, figures.unmeasured) == (4, 3, 1)
+    assert figures.average == pytest.approx(40)
+    assert figures.maximum == 80
+    assert (figures.held, figures.idle, figures.held_average) == (2, 1, 40.0)
+
+
+def test_unmeasured_is_not_zero() -> None:
+    nothing = summary(moment(), np.array([False, False, True] + [False] * 5))
+
+    assert (nothing.gpus, nothing.average, nothing.maximum) == (1, None, None)
+
+
+def test_masks_choose_nodes_and_owners() -> None:
+    assert point(moment(), positions(LAYOUT, ["b"])).average == 40
+    assert point(moment(), owned_by(moment(), ["w1"])) == Point(AT, 80.0, 80, 1)
+    assert point(moment(), owned_by(moment(), ["unknown"])).measured == 0
+
+
+def test_a_mean_counts_only_what_was_measured() -> None:
+    figures = [np.array([10, UNMEASURED, UNMEASURED], np.uint8), np.array([20, 30, UNMEASURED], np.uint8)]
+
+    assert list(mean_of(figures)) == [15, 30, UNMEASURED]
+
+
+def test_the_distribution_adds_up_to_the_gpus() -> None:
+    tenths = distribution(moment())
+
+    assert (tenths["8"], tenths["0"], tenths["4"], tenths["unmeasured"]) == (1, 1, 1, 1)
+    assert sum(tenths.values()) == 4
+
+
+def test_a_line_breaks_where_nothing_was_measured_or_time_is_missing() -> None:
+    points = [
+        Point(AT, 10.0, 10, 1),
+        Point(AT.replace(minute=1), None, None, 0),
+        Point(AT.replace(minute=30), 20.0, 20, 1),
+    ]
+
+    (trace,) = utilisation_figure([("x", points)], gap_seconds=180)["data"]
+
+    assert trace["y"] == [10.0, None, None, 20.0]
+    assert trace["connectgaps"] is False
