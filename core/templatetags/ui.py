@@ -37,6 +37,8 @@ PHASES: Mapping[str, tuple[str, str, str | Promise]] = {
     "Degraded": ("triangle-alert", "degraded", _("Degraded")),
     "Mismatch": ("triangle-alert", "degraded", _("Mismatch")),
     "Missing": ("triangle-alert", "degraded", _("Missing")),
+    "MissingPrerequisites": ("triangle-alert", "degraded", _("Missing prerequisites")),
+    "ServiceIssues": ("triangle-alert", "degraded", _("Service issues")),
     "NotReady": ("circle-x", "failed", _("Not ready")),
     "Failed": ("circle-x", "failed", _("Failed")),
     "Disconnected": ("circle-x", "failed", _("Disconnected")),
