@@ -49,7 +49,8 @@ app.conf.update(
     beat_max_loop_interval=2,
     beat_schedule={
         "reconcile.tick": {"task": "reconcile.tick", "schedule": TICK_SECONDS, "options": {"expires": 30}},
+        "metrics.tick": {"task": "metrics.tick", "schedule": METRICS_SECONDS, "options": {"expires": 30}},
         "maintenance.retain": {"task": "maintenance.retain", "schedule": 300.0, "options": {"expires": 300}},
     },
-    imports=["controlplane.tasks", "controlplane.heartbeats"],
+    imports=["controlplane.tasks", "controlplane.heartbeats", "metrics.tasks"],
 )
