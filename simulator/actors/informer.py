@@ -23,6 +23,8 @@ Indexer = Callable[[Object], Iterable[str]]
 FIRST_BACKOFF_S = 0.2
 LAST_BACKOFF_S = 10.0
 NOT_SERVED_S = 5.0
+BATCH = 500
+"""After so many objects of a list other tasks get a turn."""
 
 
 class Informer:
@@ -80,8 +82,6 @@ class Informer:
                 backoff = FIRST_BACKOFF_S
                 await self._watch(version)
             except KubeError as error:
-                if error.code == 410:
-                    continue
                 if error.code == 404 and not self.synced.is_set():
                     self.synced.set()
                 if error.code == 404:
@@ -97,7 +97,9 @@ class Informer:
         fresh = {key_of(obj): obj for obj in listed.items}
         for key in [key for key in self._objects if key not in fresh]:
             self._remove(key)
-        for obj in fresh.values():
+        for number, obj in enumerate(fresh.values()):
+            if number % BATCH == BATCH - 1:
+                await asyncio.sleep(0)
             self._put(obj)
         self.synced.set()
         return listed.resource_version

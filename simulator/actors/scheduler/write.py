@@ -191,7 +191,7 @@ class DecisionWriter:
                     event.message,
                     component=SCHEDULER,
                     event_type=event.type,
-                    annotations=event.annotations,
+                    annotations=_event_annotations(event),
                 )
 
     def _pod_event(self, pod: Object, reason: str, message: str, component: str, event_type: str = "Normal") -> None:
@@ -200,6 +200,14 @@ class DecisionWriter:
     def _object(self, kind: Kind, key: str) -> Object | None:
         namespace, name = key.split("/", 1)
         return self._context.informers.of(kind).get((namespace, name))
+
+
+def _event_annotations(event: Event) -> dict[str, str]:
+    """Events name the action in lower case."""
+    found = dict(event.annotations)
+    if "evictor-action-type" in found:
+        found["evictor-action-type"] = found["evictor-action-type"].lower()
+    return found
 
 
 def _reason(reason: Reason) -> Object:

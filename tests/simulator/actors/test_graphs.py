@@ -4,6 +4,7 @@ import pytest
 
 from clusters.kinds import (
     DYNAMO_GRAPH_DEPLOYMENT,
+    DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1,
     GROVE_POD_CLIQUE,
     GROVE_POD_CLIQUE_SET,
     GROVE_POD_GANG,
@@ -235,8 +236,6 @@ def test_a_v1alpha1_graph_runs(play):
                 }
             },
         }
-        from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1
-
         await cluster.client.create(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, old, "team")
 
         pods = await cluster.running(3)

@@ -1,0 +1,145 @@
+"""Exporters behind the proxy path: GPUs are busy exactly where something runs."""
+
+import re
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from clusters.kinds import POD
+from simulator.actors.exporters.load import load_of
+
+GPU = "nvidia.com/gpu"
+IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
+
+
+def graph() -> dict:
+    frontend = {"containers": [{"name": "main", "image": IMAGE}]}
+    decode = {
+        "containers": [
+            {
+                "name": "main",
+                "image": IMAGE,
+                "args": ["--model", "Qwen/Qwen3-32B"],
+                "resources": {"limits": {GPU: "4"}},
+            }
+        ]
+    }
+    return {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {
+            "name": "qwen",
+            "namespace": "team",
+            "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
+        },
+        "spec": {
+            "components": [
+                {"name": "Frontend", "type": "frontend", "replicas": 1, "podTemplate": {"spec": frontend}},
+                {"name": "decode", "type": "decode", "replicas": 1, "podTemplate": {"spec": decode}},
+            ]
+        },
+    }
+
+
+async def exporter_of(cluster, node):
+    pods = await cluster.objects(POD, "gpu-operator")
+    return next(p["metadata"]["name"] for p in pods if p["spec"]["nodeName"] == node)
+
+
+async def scrape(cluster, node):
+    """Metric family → samples of the node's exporter; None while it does not answer."""
+    key = ("pods", "gpu-operator", await exporter_of(cluster, node), 9400)
+    status, _, body = await cluster.server.hooks.proxies[key]("GET", "/metrics", "", b"")
+    if status != 200:
+        return None
+    return {family.name: family.samples for family in text_string_to_metric_families(body.decode())}
+
+
+def test_exactly_the_gpus_of_running_pods_are_busy_and_named(play):
+    async def scenario(cluster):
+        await cluster.submit(graph())
+        pods = await cluster.running(2)
+        worker = next(p for p in pods if "decode" in p["metadata"]["name"])
+        node = worker["spec"]["nodeName"]
+
+        metrics = await scrape(cluster, node)
+        samples = metrics["DCGM_FI_DEV_GPU_UTIL"]
+
+        busy = {s.labels["gpu"] for s in samples if s.labels.get("exported_pod") == worker["metadata"]["name"]}
+        assert busy == {"0", "1", "2", "3"}
+        assert {s.labels["gpu"] for s in samples} == {str(number) for number in range(8)}
+        assert all(s.value == 0 for s in samples if "exported_pod" not in s.labels)
+        assert all(s.labels["Hostname"] == node and re.match(r"GPU-[0-9a-f-]{36}$", s.labels["UUID"]) for s in samples)
+        assert {s.labels["exported_namespace"] for s in samples if "exported_pod" in s.labels} == {"team"}
+        used = {s.labels["gpu"]: s.value for s in metrics["DCGM_FI_DEV_FB_USED"]}
+        free = {s.labels["gpu"]: s.value for s in metrics["DCGM_FI_DEV_FB_FREE"]}
+        assert all(used[gpu] + free[gpu] == 81559 for gpu in used)
+        for name in ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"):
+            assert len(metrics[name]) == 8
+
+    play(scenario)
+
+
+def test_an_exporter_that_is_down_does_not_answer(play):
+    async def scenario(cluster):
+        async def answers():
+            key = ("pods", "gpu-operator", await exporter_of(cluster, "gpu-a1-1"), 9400)
+            return key in cluster.server.hooks.proxies
+
+        await cluster.wait_for(answers)
+        cluster.faults.switch_on("exporter-down", {"node": "gpu-a1-1"})
+
+        assert await scrape(cluster, "gpu-a1-1") is None
+        assert await scrape(cluster, "gpu-a1-2") is not None
+
+    play(scenario)
+
+
+def test_an_unhealthy_gpu_reports_an_xid_error(play):
+    async def scenario(cluster):
+        async def broken():
+            if not cluster.server.hooks.proxies:
+                return None
+            metrics = await scrape(cluster, "gpu-a3-2")
+            return {s.labels["gpu"] for s in metrics["DCGM_FI_DEV_XID_ERRORS"] if s.value}
+
+        assert await cluster.wait_for(broken) == {"7"}
+
+    play(scenario, fleet="small")
+
+
+def test_a_frontend_and_its_workers_have_dynamos_metrics(play):
+    async def scenario(cluster):
+        await cluster.submit(graph())
+        pods = {p["metadata"]["labels"]["nvidia.com/dynamo-component"]: p for p in await cluster.running(2)}
+
+        async def read(component, port):
+            key = ("pods", "team", pods[component]["metadata"]["name"], port)
+            status, _, body = await cluster.server.hooks.proxies[key]("GET", "/metrics", "", b"")
+            assert status == 200
+            return {family.name: family.samples for family in text_string_to_metric_families(body.decode())}
+
+        frontend, worker = await read("Frontend", 8000), await read("decode", 9090)
+
+        assert frontend["dynamo_frontend_model_ready"][0].labels == {"model": "qwen/qwen3-32b"}
+        assert "dynamo_frontend_time_to_first_token_seconds" in frontend
+        labels = worker["dynamo_component_requests"][0].labels
+        assert labels["dynamo_namespace"] == "team_qwen"
+        assert labels["dynamo_endpoint"] == "generate"
+        assert "vllm:kv_cache_usage_perc" in worker
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("now", [0.0, 1e9, 1.8e9 + 12345])
+def test_load_is_repeatable_varies_slowly_and_stays_within_bounds(now):
+    pod = {"metadata": {"name": "p", "namespace": "n", "labels": {"nvidia.com/dynamo-sub-component-type": "decode"}}}
+
+    def at(moment, ready_for_s=1000.0):
+        return load_of(pod, 0, moment, seed=7, memory_mib=81559, ready_for_s=ready_for_s)
+
+    assert at(now) == at(now)
+    assert abs(at(now).engine - at(now + 1).engine) < 0.05
+    assert 0 <= at(now).utilisation <= 100
+    assert 0 < at(now).memory_used < 81559
+    assert at(now, ready_for_s=0).engine < at(now).engine

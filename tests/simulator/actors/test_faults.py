@@ -1,0 +1,205 @@
+"""What lives in the cluster under the faults of the switchboard, and its recovery."""
+
+from clusters.kinds import DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
+
+GPU = "nvidia.com/gpu"
+IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
+RACK = "topology.kubernetes.io/rack"
+
+
+def pod(name: str, gpus: int = 1, image: str = IMAGE) -> dict:
+    container = {"name": "main", "image": image, "resources": {"limits": {GPU: str(gpus)}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team", "labels": {"kai.scheduler/queue": "team"}},
+        "spec": {"schedulerName": "kai-scheduler", "containers": [container]},
+    }
+
+
+def graph(replicas: int = 2) -> dict:
+    container = {"name": "main", "image": IMAGE, "resources": {"limits": {GPU: "1"}}}
+    return {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {
+            "name": "qwen",
+            "namespace": "team",
+            "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
+        },
+        "spec": {
+            "components": [
+                {
+                    "name": "decode",
+                    "type": "decode",
+                    "replicas": replicas,
+                    "podTemplate": {"spec": {"containers": [container]}},
+                }
+            ]
+        },
+    }
+
+
+async def node_ready(cluster, name):
+    node = await cluster.client.get(NODE, name)
+    return next(c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready")
+
+
+def test_pods_of_a_lost_node_start_elsewhere_and_the_node_comes_back(play):
+    async def scenario(cluster):
+        await cluster.submit(graph())
+        pods = await cluster.running(2)
+        lost = pods[0]["spec"]["nodeName"]
+        moved = {p["metadata"]["name"] for p in pods if p["spec"]["nodeName"] == lost}
+
+        cluster.faults.switch_on("node-lost", {"node": lost})
+
+        async def replaced():
+            living = [p for p in await cluster.pods() if "deletionTimestamp" not in p["metadata"]]
+            running = [p for p in living if p["status"]["phase"] == "Running"]
+            return len(running) == 2 and all(p["spec"]["nodeName"] != lost for p in running)
+
+        await cluster.wait_for(replaced)
+        assert await node_ready(cluster, lost) == "Unknown"
+        node = await cluster.client.get(NODE, lost)
+        assert {t["key"] for t in node["spec"]["taints"]} == {"node.kubernetes.io/unreachable"}
+        stuck = {p["metadata"]["name"] for p in await cluster.pods() if "deletionTimestamp" in p["metadata"]}
+        assert stuck == moved
+
+        cluster.faults.switch_off("node-lost")
+
+        async def healthy():
+            names = {p["metadata"]["name"] for p in await cluster.pods()}
+            return await node_ready(cluster, lost) == "True" and not names & moved
+
+        await cluster.wait_for(healthy)
+        node = await cluster.client.get(NODE, lost)
+        assert not node["spec"].get("taints")
+
+    play(scenario)
+
+
+def test_an_unhealthy_gpu_is_taken_out_of_what_can_be_allocated(play):
+    async def scenario(cluster):
+        async def allocatable():
+            node = await cluster.client.get(NODE, "gpu-a1-1")
+            return node["status"]["allocatable"][GPU], node["status"]["capacity"][GPU]
+
+        cluster.faults.switch_on("gpu-unhealthy", {"node": "gpu-a1-1", "count": 3})
+        await cluster.wait_for(lambda: equals(allocatable, ("5", "8")))
+
+        cluster.faults.switch_off("gpu-unhealthy")
+        await cluster.wait_for(lambda: equals(allocatable, ("8", "8")))
+
+    play(scenario)
+
+
+async def equals(read, wanted):
+    return await read() == wanted
+
+
+def test_a_label_that_was_taken_away_stays_away_until_the_fault_ends(play):
+    async def scenario(cluster):
+        async def rack():
+            node = await cluster.client.get(NODE, "gpu-a1-1")
+            return node["metadata"]["labels"].get(RACK, "none")
+
+        cluster.faults.switch_on("label-removed", {"node": "gpu-a1-1", "label": RACK})
+        await cluster.wait_for(lambda: equals(rack, "none"))
+
+        cluster.faults.switch_off("label-removed")
+        await cluster.wait_for(lambda: equals(rack, "rack-a1"))
+
+    play(scenario)
+
+
+def test_a_label_written_by_hand_while_the_fault_is_on_is_left_alone(play):
+    async def scenario(cluster):
+        async def rack():
+            node = await cluster.client.get(NODE, "gpu-a1-1")
+            return node["metadata"]["labels"].get(RACK, "none")
+
+        cluster.faults.switch_on("label-removed", {"node": "gpu-a1-1", "label": RACK})
+        await cluster.wait_for(lambda: equals(rack, "none"))
+        body = {"metadata": {"labels": {RACK: "rack-new"}}}
+        await cluster.client.patch(NODE, "gpu-a1-1", None, body)
+        cluster.faults.switch_off("label-removed")
+        await cluster.client.create(POD, pod("one"), "team")
+
+        await cluster.running(1)
+
+        assert await rack() == "rack-new"
+
+    play(scenario)
+
+
+def test_an_image_that_cannot_be_pulled_keeps_its_pod_pending_until_it_can(play):
+    async def scenario(cluster):
+        cluster.faults.switch_on("image-not-pullable", {"image": "broken"})
+        await cluster.client.create(POD, pod("bad", image="registry.example/broken:1"), "team")
+        await cluster.client.create(POD, pod("good"), "team")
+
+        async def backing_off():
+            bad = await cluster.client.get(POD, "bad", "team")
+            [status] = bad["status"].get("containerStatuses") or [{}]
+            return (status.get("state") or {}).get("waiting", {}).get("reason") == "ImagePullBackOff"
+
+        await cluster.wait_for(backing_off)
+
+        cluster.faults.switch_off("image-not-pullable")
+        await cluster.running(2)
+
+    play(scenario)
+
+
+def test_an_operator_that_is_down_does_nothing_and_its_deployment_says_so(play):
+    async def scenario(cluster):
+        cluster.faults.switch_on("operator-down", {"name": "grove-operator"})
+
+        async def ready_replicas():
+            deployment = await cluster.client.get(DEPLOYMENT, "grove-operator", "grove-system")
+            return deployment["status"]["readyReplicas"]
+
+        await cluster.wait_for(lambda: equals(ready_replicas, 0))
+        await cluster.submit(graph())
+
+        async def made():
+            return await cluster.objects(GROVE_POD_CLIQUE_SET, "team")
+
+        await cluster.wait_for(made)
+        assert await cluster.pods() == []
+
+        cluster.faults.switch_off("operator-down")
+        await cluster.running(2)
+        await cluster.wait_for(lambda: equals(ready_replicas, 1))
+
+    play(scenario)
+
+
+def test_a_scheduler_that_is_down_leaves_pods_grouped_and_pending(play):
+    async def scenario(cluster):
+        cluster.faults.switch_on("operator-down", {"name": "kai-scheduler"})
+        await cluster.client.create(POD, pod("one"), "team")
+
+        async def grouped():
+            return await cluster.objects(KAI_POD_GROUP, "team")
+
+        await cluster.wait_for(grouped)
+        [waiting] = await cluster.pods()
+        assert "nodeName" not in waiting["spec"]
+
+        cluster.faults.switch_off("operator-down")
+        await cluster.running(1)
+
+    play(scenario)
+
+
+def test_watches_that_break_lose_nothing(play):
+    async def scenario(cluster):
+        cluster.faults.switch_on("watch-gone", {"times": 3})
+        cluster.faults.switch_on("watch-frozen", {"seconds": 0.3})
+        await cluster.submit(graph())
+
+        await cluster.running(2)
+
+    play(scenario)

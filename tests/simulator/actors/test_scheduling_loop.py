@@ -1,0 +1,230 @@
+"""Queues, quota, priorities, pools and conditions as the scheduler's loop writes them into the cluster."""
+
+from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NODE, POD
+
+GPU = "nvidia.com/gpu"
+POOL = "kai.scheduler/node-pool"
+
+
+def pod(name: str, gpus: int, queue: str = "team", **labels: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team", "labels": {"kai.scheduler/queue": queue, **labels}},
+        "spec": {
+            "schedulerName": "kai-scheduler",
+            "containers": [{"name": "main", "image": "i:1", "resources": {"limits": {GPU: str(gpus)}}}],
+        },
+    }
+
+
+async def verdict(cluster, group_prefix=""):
+    """The condition of the first pod group that has one."""
+    for group in await cluster.objects(KAI_POD_GROUP, "team"):
+        conditions = (group.get("status") or {}).get("schedulingConditions") or []
+        if conditions and group["metadata"]["name"].startswith(group_prefix):
+            return conditions[0]
+    return None
+
+
+def test_a_bare_pod_gets_a_pod_group_a_node_and_kais_marks(play):
+    async def scenario(cluster):
+        await cluster.client.create(POD, pod("one", 1), "team")
+
+        [running] = await cluster.running(1)
+
+        node = running["spec"]["nodeName"]
+        assert running["metadata"]["annotations"]["received-resource-type"] == "Regular"
+        bound = next(c for c in running["status"]["conditions"] if c["type"] == "PodBound")
+        assert bound["message"] == f"Pod bound successfully to node {node}"
+
+        async def events():
+            found = {(e["reason"], e["message"]) for e in await cluster.objects(EVENT, "team")}
+            wanted = {
+                ("Scheduled", f"Successfully assigned pod team/one to node {node} at node-pool default"),
+                ("Bound", f"Pod bound successfully to node {node}"),
+            }
+            return wanted <= found
+
+        await cluster.wait_for(events)
+
+    play(scenario)
+
+
+def test_queue_statuses_add_up_over_the_hierarchy(play):
+    async def scenario(cluster):
+        await cluster.add_queue("department")
+        await cluster.add_queue("project", "department")
+        for name in ("a", "b"):
+            await cluster.client.create(POD, pod(name, 2, "project"), "team")
+        await cluster.running(2)
+
+        async def added_up():
+            department = await cluster.client.get(KAI_QUEUE, "department")
+            status = department.get("status") or {}
+            return status if status.get("allocated") == {GPU: "4"} else None
+
+        status = await cluster.wait_for(added_up)
+        assert status == {"allocated": {GPU: "4"}, "requested": {GPU: "4"}, "childQueues": ["project"]}
+
+    play(scenario)
+
+
+def test_a_queue_at_its_limit_says_so_in_kais_words(play):
+    async def scenario(cluster):
+        await cluster.add_queue("small", gpu={"limit": 8, "quota": 8})
+        await cluster.client.create(POD, pod("big", 8, "small"), "team")
+        await cluster.running(1)
+        await cluster.client.create(POD, pod("more", 4, "small"), "team")
+
+        condition = await cluster.wait_for(lambda: verdict(cluster, "pg-more"))
+
+        assert "small quota has reached the allowable limit of GPUs" in condition["message"]
+        assert "Limit is 8 GPUs, currently 8 GPUs allocated and workload requested 4 GPUs" in condition["message"]
+        details = condition["reasons"][0]["details"]["queueDetails"]
+        assert details["name"] == "small"
+        assert details["queueResourceLimits"] == {"cpu": "-1m", "memory": "-1", GPU: "8"}
+
+        async def marked():
+            waiting = await cluster.client.get(POD, "more", "team")
+            conditions = waiting["status"].get("conditions", [])
+            return any(c["type"] == "PodScheduled" and c.get("reason") == "Unschedulable" for c in conditions)
+
+        await cluster.wait_for(marked)
+
+    play(scenario)
+
+
+def test_a_missing_queue_is_named(play):
+    async def scenario(cluster):
+        await cluster.client.create(POD, pod("lost", 1, "nowhere"), "team")
+
+        condition = await cluster.wait_for(lambda: verdict(cluster))
+
+        assert "Queue 'nowhere' does not exist" in condition["message"]
+
+    play(scenario)
+
+
+def test_a_higher_priority_evicts_a_lower_one_and_says_so(play):
+    async def scenario(cluster):
+        for number in range(18):
+            body = pod(f"low-{number}", 8, priorityClassName="train")
+            await cluster.client.create(POD, body, "team")
+        await cluster.running(18)
+        await cluster.client.create(POD, pod("high", 8, priorityClassName="build-preemptible"), "team")
+
+        async def preempted():
+            pods = {p["metadata"]["name"]: p for p in await cluster.pods()}
+            return len(pods) == 18 and pods["high"]["spec"].get("nodeName")
+
+        await cluster.wait_for(preempted)
+
+        async def explained():
+            return [e for e in await cluster.objects(EVENT, "team") if e["reason"] == "Evict"]
+
+        [event] = await cluster.wait_for(explained)
+        assert event["involvedObject"]["kind"] == "PodGroup"
+        assert "was preempted by higher priority workload team/pg-high-" in event["message"]
+        assert event["metadata"]["annotations"]["evictor-action-type"] == "preempt"
+
+    play(scenario)
+
+
+def test_a_pool_without_a_shard_starts_nothing_until_there_is_one(play):
+    async def scenario(cluster):
+        node = "gpu-b3-1"
+        await cluster.client.patch(NODE, node, None, {"metadata": {"labels": {POOL: "training"}}})
+        await cluster.add_queue("team-training")
+        labels = {"metadata": {"labels": {POOL: "training"}}}
+        await cluster.client.patch(KAI_QUEUE, "team-training", None, labels)
+        await cluster.client.create(POD, pod("job", 8, "team-training", **{POOL: "training"}), "team")
+
+        async def grouped():
+            groups = await cluster.objects(KAI_POD_GROUP, "team")
+            return [g for g in groups if g["metadata"]["labels"].get(POOL) == "training"]
+
+        await cluster.wait_for(grouped)
+        await cluster.client.create(POD, pod("elsewhere", 8), "team")
+
+        async def other_runs():
+            return (await cluster.client.get(POD, "elsewhere", "team"))["spec"].get("nodeName")
+
+        await cluster.wait_for(other_runs)
+        job = await cluster.client.get(POD, "job", "team")
+        assert "nodeName" not in job["spec"]
+        assert not await verdict(cluster)
+
+        shard = {
+            "apiVersion": KAI_SCHEDULING_SHARD.api_version,
+            "kind": "SchedulingShard",
+            "metadata": {"name": "training"},
+            "spec": {"partitionLabelValue": "training"},
+        }
+        await cluster.client.create(KAI_SCHEDULING_SHARD, shard)
+        pods = await cluster.running(2)
+        assert {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods}["job"] == node
+
+    play(scenario)
+
+
+def test_a_duration_go_cannot_read_stops_the_scheduler_until_it_is_gone(play):
+    async def scenario(cluster):
+        await cluster.add_queue("broken", preemptMinRuntime="1d")
+        await cluster.client.create(POD, pod("one", 1), "team")
+
+        async def grouped():
+            return await cluster.objects(KAI_POD_GROUP, "team")
+
+        await cluster.wait_for(grouped)
+        [waiting] = await cluster.pods()
+        assert "nodeName" not in waiting["spec"]
+
+        await cluster.client.delete(KAI_QUEUE, "broken")
+        await cluster.running(1)
+
+    play(scenario)
+
+
+def test_queues_in_a_circle_stop_every_queue_until_it_is_broken(play):
+    async def scenario(cluster):
+        await cluster.add_queue("round", "round")
+        await cluster.client.create(POD, pod("caught", 1, "round"), "team")
+
+        async def grouped():
+            return await cluster.objects(KAI_POD_GROUP, "team")
+
+        await cluster.wait_for(grouped)
+        await cluster.client.create(POD, pod("innocent", 1), "team")
+
+        async def both_grouped():
+            return len(await cluster.objects(KAI_POD_GROUP, "team")) == 2
+
+        await cluster.wait_for(both_grouped)
+        assert all("nodeName" not in p["spec"] for p in await cluster.pods())
+
+        await cluster.client.patch(KAI_QUEUE, "round", None, {"spec": {"parentQueue": None}})
+        await cluster.running(2)
+
+    play(scenario)
+
+
+def test_more_room_lets_a_waiting_pod_run_and_clears_its_condition(play):
+    async def scenario(cluster):
+        for number in range(18):
+            name = f"gpu-{'ab'[number // 9]}{number % 9 // 3 + 1}-{number % 3 + 1}"
+            await cluster.client.patch(NODE, name, None, {"spec": {"unschedulable": True}})
+        await cluster.client.create(POD, pod("one", 1), "team")
+        await cluster.wait_for(lambda: verdict(cluster))
+
+        await cluster.client.patch(NODE, "gpu-a1-1", None, {"spec": {"unschedulable": None}})
+
+        [running] = await cluster.running(1)
+        assert running["spec"]["nodeName"] == "gpu-a1-1"
+
+        async def cleared():
+            return await verdict(cluster) is None
+
+        await cluster.wait_for(cleared)
+
+    play(scenario)
