@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from clusters.kinds import Kind
-from clusters.kube.errors import Gone, NotServed
+from clusters.kube.errors import Gone, NamespaceMissing, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
 from clusters.kube.transport import MAX_TEXT, Connection, Content, Status, Timeouts, Transport, is_absent_object
 from clusters.names import check_object_name
@@ -72,7 +72,7 @@ class KubeGateway:
         """See `Gateway.get`."""
         try:
             return _object(self._transport.request("GET", _path(kind, namespace, name)))
-        except NotServed as error:
+        except (NotServed, NamespaceMissing) as error:
             if is_absent_object(error):
                 return None
             raise
@@ -113,7 +113,7 @@ class KubeGateway:
             options["preconditions"] = {"uid": uid}
         try:
             self._transport.request("DELETE", _path(kind, namespace, name), content=Content(options))
-        except NotServed as error:
+        except (NotServed, NamespaceMissing) as error:
             if is_absent_object(error):
                 return False
             raise
