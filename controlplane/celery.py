@@ -30,6 +30,7 @@ app.conf.update(
     accept_content=["json"],
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
+    worker_redirect_stdouts=False,
     worker_max_tasks_per_child=5000,
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,

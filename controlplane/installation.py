@@ -56,6 +56,7 @@ class Installation:
         self._start_workers(supervisor)
         self._await(supervisor, web, lambda: _answers(self._port, "/healthz", self._host))
         if self._seed:
+            self._await(supervisor, web, simulated.is_observed)
             simulated.seed(administrator)
         self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host, whole=True))
         self._greet(administrator.email, password, time.monotonic() - began)

@@ -14,8 +14,9 @@ from django.utils.translation import gettext, ngettext
 from accounts.models import User
 from accounts.permissions import has_right
 from clusters.components import COMPONENTS
+from clusters.gpus import GpuStrip
 from clusters.models import Cluster
-from clusters.selectors import GpuStrip, WatchState, gpu_strip, stale_clusters
+from clusters.selectors import WatchState, gpu_strip, stale_clusters
 from core.templatetags.quantities import gpus as in_words
 from core.templatetags.quantities import percent
 from topology.models import NodePool

@@ -23,7 +23,7 @@ def web(host: str, port: int, workers: int = 1) -> Command:
 def worker(concurrency: int = 4, queues: str = "reconcile,metrics,maintenance") -> Command:
     """A worker of the given queues."""
     options = ["--concurrency", str(concurrency), "--queues", queues, "--without-mingle", "--without-gossip"]
-    return [PYTHON, "-m", "celery", "-A", "controlplane.celery", "worker", "--loglevel", "INFO", *options]
+    return [PYTHON, "-m", "celery", "-A", "controlplane.celery", "worker", "--loglevel", "WARNING", *options]
 
 
 def beat() -> Command:

@@ -9,8 +9,10 @@ from accounts.models import User
 from clusters import services
 from clusters.credentials import decrypt
 from clusters.kubeconfig import read_kubeconfig
-from clusters.models import Cluster
+from clusters.models import Cluster, Node
+from clusters.names import DEFAULT_NODE_POOL
 from controlplane.prepare import free_port
+from topology.models import NodePool
 
 NAME = "simulated"
 
@@ -34,6 +36,16 @@ def register(kubeconfig: Path, administrator: User) -> Cluster:
         return services.register_cluster(actor, name=NAME, access=access)
     same = cluster.server == access.server and decrypt(cluster.credential) == access.credential
     return cluster if same else services.update_credential(actor, cluster, access=access)
+
+
+def is_observed() -> bool:
+    """Whether Muster knows the cluster well enough for somebody to define something on it."""
+    cluster = Cluster.objects.filter(name=NAME, phase="Connected").first()
+    return (
+        cluster is not None
+        and Node.objects.filter(cluster=cluster).exists()
+        and NodePool.objects.filter(cluster=cluster, name=DEFAULT_NODE_POOL).exists()
+    )
 
 
 def seed(administrator: User) -> None:

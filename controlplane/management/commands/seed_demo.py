@@ -1,17 +1,101 @@
-"""`manage.py seed_demo`: example departments, projects, topologies and workloads on a cluster."""
+"""`manage.py seed_demo`: the example organisation on a cluster, through the services that pages and API use."""
 
 import argparse
+from decimal import Decimal
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.audit import Actor
+from accounts.models import AccessRule, ScopeType, User
+from accounts.permissions import RESEARCHER
+from clusters.models import Cluster
+from controlplane import demo
+from organizations.models import Department, Project
+from organizations.services import ProjectInput, QuotaInput, create_department, create_project
+from topology.models import NetworkTopology, NodePool
+from topology.services import create_node_pool, create_topology, update_node_pool
+from workloads.models import Workload
+from workloads.services import submit_workload
 
 
 class Command(BaseCommand):
-    help = "Make example departments, projects, topologies and workloads on a cluster, once."
+    help = "Make example departments, projects, a topology, a node pool and workloads; what is there stays as it is."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--actor", required=True, help="e-mail of the administrator in whose name it is done")
         parser.add_argument("--cluster", required=True, help="name of the cluster")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        return
+        user = User.objects.filter(email=options["actor"]).first()
+        cluster = Cluster.objects.filter(name=options["cluster"]).first()
+        if user is None or cluster is None:
+            raise CommandError("There is no such user or no such cluster.")
+        if Project.objects.filter(cluster=cluster).exists():
+            return
+        actor = Actor(user, "command")
+        topology = create_topology(actor, cluster=cluster, name=demo.TOPOLOGY, levels=list(demo.LEVELS))
+        pools = _pools(actor, cluster, topology)
+        departments = _departments(actor, cluster, pools)
+        projects = {team.name: _project(actor, departments[team.department], team, pools) for team in demo.TEAMS}
+        people = {person.name: _person(actor, person, projects[person.project]) for person in demo.PEOPLE}
+        for graph in demo.GRAPHS:
+            _submit(people[graph.owner], projects[graph.project], graph, pools)
+
+
+def _pools(actor: Actor, cluster: Cluster, topology: NetworkTopology) -> dict[str, NodePool]:
+    default = NodePool.objects.get(cluster=cluster, name=demo.DEFAULT_POOL)
+    key, value = demo.TRAINING_LABEL
+    return {
+        demo.DEFAULT_POOL: update_node_pool(actor, pool=default, changes={"network_topology": topology}),
+        demo.TRAINING_POOL: create_node_pool(
+            actor,
+            cluster=cluster,
+            name=demo.TRAINING_POOL,
+            settings={"label_key": key, "label_value": value, "network_topology": topology},
+        ),
+    }
+
+
+def _departments(actor: Actor, cluster: Cluster, pools: dict[str, NodePool]) -> dict[str, Department]:
+    made = {}
+    for name, description in demo.DEPARTMENTS.items():
+        deserved = {
+            pool: sum(team.deserved for team in demo.TEAMS if (team.department, team.pool) == (name, pool))
+            for pool in pools
+        }
+        quotas = [QuotaInput(pools[pool], {"gpu_deserved": Decimal(gpus)}) for pool, gpus in deserved.items()]
+        made[name] = create_department(actor, cluster=cluster, name=name, description=description, quotas=quotas)
+    return made
+
+
+def _project(actor: Actor, department: Department, team: demo.Team, pools: dict[str, NodePool]) -> Project:
+    amounts = {"gpu_deserved": Decimal(team.deserved), "gpu_limit": Decimal(team.limit)}
+    quotas = [QuotaInput(pools[team.pool], amounts)]
+    given = ProjectInput(name=team.name, description=team.description, quotas=quotas)
+    return create_project(actor, department=department, given=given)
+
+
+def _person(actor: Actor, person: demo.Person, project: Project) -> User:
+    """Somebody who cannot sign in until an administrator sets a password."""
+    user = User.objects.create_user(f"{person.name}@example.org", name=person.name)
+    AccessRule.objects.create(
+        user=user,
+        role=RESEARCHER,
+        scope_type=ScopeType.PROJECT,
+        scope_id=str(project.pk),
+        cluster_id=project.cluster_id,
+        created_by=actor.user.email,
+    )
+    return user
+
+
+def _submit(owner: User, project: Project, graph: demo.Graph, pools: dict[str, NodePool]) -> Workload:
+    team = next(team for team in demo.TEAMS if team.name == graph.project)
+    return submit_workload(
+        Actor(owner, "command"),
+        project=project,
+        source=demo.source(graph),
+        node_pool=pools[team.pool],
+        stopped=graph.stopped,
+    )
