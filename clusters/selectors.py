@@ -1,0 +1,191 @@
+"""Reads clusters, nodes and what is held on them. Nothing here asks a cluster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Case, Count, DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Coalesce, Greatest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from accounts.models import User
+from clusters.gpu_map import MapNode
+from clusters.gpus import GpuStrip, node_gpus
+from clusters.models import Cluster, ClusterEvent, Node, Pod
+from clusters.names import DEFAULT_NODE_POOL
+from core.errors import NotFound
+
+Viewer = User | AnonymousUser
+FINISHED = ("Succeeded", "Failed")
+# A stream says something at least this often (bookmarks, the end of a watch); later it is stale.
+SILENT_AFTER = timedelta(seconds=90)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchState:
+    """How current the observed rows of a cluster are. `since`: when the cluster was last heard."""
+
+    stale: bool
+    since: datetime | None = None
+    reason: str = ""
+    failed: tuple[tuple[str, str], ...] = ()  # (kind, why) of single streams
+
+
+def gpu_strip(user: Viewer, cluster: Cluster | None = None, *, nodes: QuerySet[Node] | None = None) -> GpuStrip:
+    """The strip over the nodes that `user` sees: of one cluster, of a given set of nodes, or of all. 2 queries."""
+    chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]
+    if cluster is not None:
+        chosen = chosen.filter(cluster=cluster)
+    held = _held_by_node(cluster)
+    columns = ("cluster_id", "name", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "mig")
+    total = allocated = free = cordoned = unhealthy = over = Decimal(0)
+    mig: dict[str, int] = {}
+    rows = list(chosen.values_list(*columns))
+    for cluster_id, name, capacity, allocatable, is_cordoned, ready, slices in rows:
+        share = held.pop((cluster_id, name), Decimal(0))
+        gpus = node_gpus(capacity=capacity, allocatable=allocatable, held=share, cordoned=is_cordoned, ready=ready)
+        total += gpus.total
+        allocated += gpus.allocated
+        free += gpus.free
+        cordoned += gpus.cordoned
+        unhealthy += gpus.unhealthy
+        over += gpus.over
+        for resource, count in slices.items():
+            mig[resource] = mig.get(resource, 0) + count
+    if nodes is None:
+        known = {row[0] for row in rows} | ({cluster.pk} if cluster else set())
+        over += sum((gpus for (cluster_id, _), gpus in held.items() if cluster_id in known), Decimal(0))
+    return GpuStrip(int(total), allocated, free, cordoned, unhealthy, over, len(rows), mig)
+
+
+def cluster_list(user: Viewer) -> QuerySet[Cluster]:
+    """Clusters that `user` sees, with `node_count` and `gpu_count`."""
+    nodes = Node.objects.filter(cluster=OuterRef("pk")).order_by().values("cluster")
+    return Cluster.objects.visible_to(user).annotate(
+        node_count=Coalesce(Subquery(nodes.annotate(n=Count("pk")).values("n")), 0),
+        gpu_count=Coalesce(Subquery(nodes.annotate(n=Sum("gpu_capacity")).values("n")), 0),
+    )
+
+
+def chosen_cluster(user: Viewer, choice: str) -> Cluster | None:
+    """The cluster that `?cluster=` names by id or name; None for "" (all). Raises `NotFound`."""
+    if not choice:
+        return None
+    visible = Cluster.objects.visible_to(user)
+    named = visible.filter(name=choice[:63]).first() if "\x00" not in choice else None
+    return named or visible.get_visible(user, pk=choice)
+
+
+def node_rows(user: Viewer, cluster: Cluster | None = None) -> QuerySet[Node]:
+    """Nodes that `user` sees, with `held` (GPUs), `usable`, `free`, `pod_count`, `pool` and `state`.
+
+    `state` is Ready, Unhealthy (GPUs missing), Cordoned, NotReady or Unknown; `urgency` sorts by it.
+    """
+    rows = Node.objects.visible_to(user).select_related("cluster").defer("cluster__served", "cluster__components")
+    if cluster is not None:
+        rows = rows.filter(cluster=cluster)
+    pods = (
+        _running_pods().filter(cluster=OuterRef("cluster"), node_name=OuterRef("name")).order_by().values("node_name")
+    )
+    amount = DecimalField(max_digits=14, decimal_places=4)
+    healthy = Q(ready="True", cordoned=False)
+    broken = Q(gpu_allocatable=None) | Q(gpu_allocatable__lt=F("gpu_capacity"))
+    return rows.annotate(
+        held=Coalesce(Subquery(pods.annotate(n=Sum("gpus")).values("n")), Value(0), output_field=amount),
+        pod_count=Coalesce(Subquery(pods.annotate(n=Count("pk")).values("n")), 0),
+        usable=Coalesce(F("gpu_allocatable"), 0),
+        free=Case(
+            When(healthy, then=Greatest(F("usable") - F("held"), Value(0), output_field=amount)),
+            default=Value(0),
+            output_field=amount,
+        ),
+        pool=Case(When(node_pool="", then=Value(DEFAULT_NODE_POOL)), default=F("node_pool")),
+        state=Case(
+            When(ready="False", then=Value("NotReady")),
+            When(~Q(ready="True"), then=Value("Unknown")),
+            When(cordoned=True, then=Value("Cordoned")),
+            When(broken, then=Value("Unhealthy")),
+            default=Value("Ready"),
+        ),
+        urgency=Case(
+            When(ready="False", then=Value(0)),
+            When(~Q(ready="True"), then=Value(1)),
+            When(broken, then=Value(2)),
+            When(cordoned=True, then=Value(3)),
+            default=Value(4),
+        ),
+    )
+
+
+def map_nodes(user: Viewer, cluster: Cluster) -> list[MapNode]:
+    """The GPU nodes of a cluster as the map needs them, by name. 2 queries, whatever their number."""
+    held = _held_by_node(cluster)
+    rows = node_rows(user, cluster).filter(gpu_capacity__gt=0).order_by("name", "pk")
+    columns = ("pk", "name", "labels", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "state")
+    nodes = []
+    for pk, name, labels, capacity, allocatable, cordoned, ready, state in rows.values_list(*columns):
+        share = held.get((cluster.pk, name), Decimal(0))
+        gpus = node_gpus(capacity=capacity, allocatable=allocatable, held=share, cordoned=cordoned, ready=ready)
+        nodes.append(MapNode(pk, name, labels, gpus, state, reverse("clusters:node-detail", args=[pk])))
+    return nodes
+
+
+def pods_on(node: Node) -> QuerySet[Pod]:
+    """Pods of a node that have not ended."""
+    return _running_pods().filter(cluster_id=node.cluster_id, node_name=node.name).order_by("namespace", "name")
+
+
+def events_about(cluster_id: UUID, kind: str, name: str, namespace: str = "") -> QuerySet[ClusterEvent]:
+    """Kubernetes events about one object, the newest first."""
+    return ClusterEvent.objects.filter(
+        cluster_id=cluster_id, involved_kind=kind, involved_name=name, namespace=namespace
+    ).order_by("-last_seen_at", "-pk")
+
+
+def watch_state(cluster: Cluster, *kinds: str, now: datetime | None = None) -> WatchState:
+    """Whether what is shown of a cluster is current, for the streams of `kinds` (all where none is named). Pure."""
+    now = now or timezone.now()
+    streams: Mapping[str, Any] = {k: v for k, v in cluster.streams.items() if not kinds or k in kinds}
+    heard = [moment for state in streams.values() if (moment := parse_datetime(state.get("eventAt") or ""))]
+    since = max(heard, default=cluster.last_contact_at)
+    if cluster.watcher_until is None or cluster.watcher_until < now:
+        return WatchState(True, since, "NoWatcher")
+    served = {kind: state for kind, state in streams.items() if state.get("served", True)}
+    failed = tuple((kind, str(state["error"])) for kind, state in served.items() if state.get("error"))
+    if failed and len(failed) == len(served):
+        return WatchState(True, since, failed[0][1], failed)
+    if since is None or now - since > SILENT_AFTER:
+        return WatchState(True, since, "NothingHeard", failed)
+    return WatchState(bool(failed), since, failed[0][1] if failed else "", failed)
+
+
+def stale_clusters(user: Viewer, cluster: Cluster | None = None, *kinds: str) -> list[tuple[Cluster, WatchState]]:
+    """The clusters whose observed rows are not current, for the notices of pages. 1 query."""
+    rows: Sequence[Cluster] = [cluster] if cluster else list(Cluster.objects.visible_to(user).order_by("name"))
+    return [(row, state) for row in rows if (state := watch_state(row, *kinds)).stale]
+
+
+def get_node(user: Viewer, pk: str) -> Node:
+    """A node with its cluster; `NotFound` alike for absent, invisible and malformed ids."""
+    if not (pk.isascii() and pk.isdigit() and len(pk) <= 18):
+        raise NotFound("Resource id not found.")
+    found: Node = node_rows(user).get_visible(user, pk=int(pk))  # type: ignore[attr-defined]
+    return found
+
+
+def _running_pods() -> QuerySet[Pod]:
+    return Pod.objects.exclude(phase__in=FINISHED)
+
+
+def _held_by_node(cluster: Cluster | None) -> dict[tuple[UUID, str], Decimal]:
+    pods = _running_pods().exclude(node_name="").filter(gpus__gt=0)
+    if cluster is not None:
+        pods = pods.filter(cluster=cluster)
+    sums = pods.order_by().values_list("cluster_id", "node_name").annotate(n=Sum("gpus"))
+    return {(cluster_id, name): gpus for cluster_id, name, gpus in sums}

@@ -1,0 +1,1 @@
+"""Pages about clusters and nodes."""
