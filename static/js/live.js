@@ -33,7 +33,7 @@ function show(text, stale) {
 function showState() {
   if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
   else if (poll) show(say("polling", { n: POLL_SECONDS }), false);
-  else show(say("live"), false);
+  else show(say("isLive"), false);
 }
 
 async function refresh(elements) {
@@ -131,4 +131,4 @@ document.addEventListener("pointerout", (event) => {
 });
 
 if (url && fragments().length) listen();
-else if (url) show(say("live"), false);
+else if (url) show(say("isLive"), false);

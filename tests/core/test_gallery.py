@@ -1,44 +1,14 @@
 """Every component, drawn in a browser: nothing the console or the policy complains about, accessible, no overflow."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.template import engines
-from django.template.backends.django import DjangoTemplates
-from django.test import RequestFactory
 from playwright.sync_api import Browser
 
-from tests.core.browser import ORIGIN, browser, serve
-from tests.core.gallery import context
-
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture
-def pages(rf: RequestFactory, settings: Any) -> dict[str, str]:
-    (options,) = settings.TEMPLATES
-    with_gallery = {**options, "DIRS": (*options["DIRS"], HERE / "templates")}
-    settings.TEMPLATES = (with_gallery,)
-    engine = engines["django"]
-    assert isinstance(engine, DjangoTemplates)
-    request = rf.get("/gallery", {"sort": "phase"})
-    return {
-        "/gallery": engine.get_template("gallery.html").render(context(), request),
-        "/confirm": engine.get_template("confirm.html").render(
-            {**context(), "title": "Delete topology a", "name": "a", "act": "Delete topology", "back_url": "/"},
-            request,
-        ),
-    }
+from tests.core.browser import ORIGIN, serve
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

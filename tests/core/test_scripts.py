@@ -1,0 +1,236 @@
+"""What the console's scripts do, by keyboard and pointer, in a browser."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.core.browser import ORIGIN, serve
+
+
+@pytest.fixture
+def tab(chromium: Browser, pages: dict[str, str]) -> Iterator[Page]:
+    with chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light") as session:
+        page = session.new_page()
+        complaints = serve(page, {**pages, "/w/2": "<!doctype html><title>row 2</title>"})
+        page.goto(f"{ORIGIN}/gallery")
+        page.evaluate("document.activeElement.blur()")  # the dialog drawn in the gallery takes the focus
+        yield page
+        assert complaints == []
+
+
+def test_rows_are_walked_selected_and_opened_by_keyboard(tab: Page) -> None:
+    tab.keyboard.press("j")
+    expect(tab.locator("#row-1")).to_be_focused()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("x")
+    tab.keyboard.press("j")
+    tab.keyboard.press("x")
+
+    expect(tab.locator("#row-3")).to_be_focused()
+    expect(tab.locator("#bulk")).to_be_visible()
+    expect(tab.locator("[data-selected-count]")).to_have_text("2 selected")
+    assert tab.locator("tbody tr[tabindex='0']").count() == 1
+
+    tab.keyboard.press("k")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_title("row 2")
+
+
+def test_a_range_is_selected_with_shift_and_cleared(tab: Page) -> None:
+    tab.locator("#row-2 .check").click()
+    tab.locator("#row-5 .check").click(modifiers=["Shift"])
+
+    expect(tab.locator("[data-selected-count]")).to_have_text("4 selected")
+    assert tab.locator("[data-select-all]").evaluate("box => box.indeterminate")
+
+    tab.locator("#bulk button[type=reset]").click()
+    expect(tab.locator("#bulk")).to_be_hidden()
+
+
+def test_the_theme_is_switched_and_remembered(tab: Page) -> None:
+    tab.locator(".topbar > .end > [data-action=theme]").click()
+    tab.reload()
+
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert tab.evaluate("getComputedStyle(document.querySelector('.body')).backgroundColor") == "rgb(19, 22, 26)"
+
+
+def test_the_navigation_folds_and_stays_folded(tab: Page) -> None:
+    tab.locator("[data-action=fold]").click()
+    tab.reload()
+
+    expect(tab.locator(".nav .item .word").first).to_be_hidden()
+    expect(tab.locator("[data-action=fold]")).to_have_attribute("aria-expanded", "false")
+
+
+def test_the_drawer_opens_takes_the_focus_and_closes(tab: Page) -> None:
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.locator("[data-action=nav]").click()
+
+    expect(tab.locator(".nav [aria-current]")).to_be_focused()
+    tab.keyboard.press("Escape")
+    expect(tab.locator(".nav")).to_be_hidden()
+    expect(tab.locator("[data-action=nav]")).to_be_focused()
+
+
+def test_a_destructive_act_needs_the_name(tab: Page) -> None:
+    tab.locator(".page-head details summary").click()
+    tab.locator(".page-head .menu .danger").click()
+    act = tab.locator("#dialog button.destroy")
+
+    expect(tab.locator("#dialog [name=confirm]")).to_be_focused()
+    expect(act).to_have_attribute("aria-disabled", "true")
+    tab.keyboard.type("b")
+    act.click(force=True)
+    expect(tab.locator("#dialog")).to_be_visible()
+    tab.keyboard.press("Backspace")
+    tab.locator("#dialog [name=confirm]").fill("a")
+    expect(act).not_to_have_attribute("aria-disabled", "true")
+    assert tab.locator("#dialog form").get_attribute("action") == f"{ORIGIN}/confirm"
+
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#dialog")).to_be_hidden()
+    expect(tab.locator(".page-head details summary")).to_be_focused()
+
+
+def test_the_search_opens_and_is_walked_by_keyboard(tab: Page) -> None:
+    tab.keyboard.press("/")
+    search = tab.locator("#palette input[type=search]")
+
+    expect(search).to_be_focused()
+    tab.keyboard.press("ArrowDown")
+    expect(search).to_have_attribute("aria-activedescendant", "result-1")
+    expect(tab.locator("#result-1")).to_have_text("Workloads")
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#palette")).to_be_hidden()
+    tab.keyboard.press("Control+k")
+    expect(search).to_be_focused()
+
+
+def test_a_filter_offers_what_fits_its_field(tab: Page) -> None:
+    tab.locator("#filter-popup summary").click()
+    operators = tab.locator("#filter-op option")
+
+    expect(operators).to_have_text(["is", "is not"])
+    tab.locator("#filter-field").select_option("asked")
+    expect(operators).to_have_text(["≥", "≤", "is", "is not"])
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#filter-popup form")).to_be_hidden()
+
+
+def test_levels_are_reordered_by_keys_and_buttons(tab: Page) -> None:
+    order = tab.locator("[data-order]")
+    values = "list => [...list.querySelectorAll('input')].map((input) => input.value.split('/')[1])"
+    order.locator("li").nth(0).locator("[data-move=down]").focus()
+
+    tab.keyboard.press("Alt+ArrowDown")
+    assert order.evaluate(values) == ["rack", "zone", "hostname"]
+    order.locator("li").nth(2).locator("[data-move=up]").click()
+    assert order.evaluate(values) == ["rack", "hostname", "zone"]
+    expect(tab.locator("#announcer")).to_have_text("kubernetes.io/hostname is now level 2")
+    order.locator("li").nth(0).drag_to(order.locator("li").nth(2))
+    assert order.evaluate(values)[0] == "hostname"
+
+
+def test_the_tree_is_walked_by_where_its_domains_lie(tab: Page) -> None:
+    tab.locator("[data-icicle] a[tabindex='0']").focus()
+
+    tab.keyboard.press("ArrowRight")
+    expect(tab.locator("[data-icicle] a:focus")).to_have_attribute("aria-label", re.compile("^z2: 72 GPUs"))
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    expect(tab.locator("[data-icicle] a:focus")).to_have_attribute("aria-label", re.compile("^gpu-14"))
+    assert tab.locator("[data-icicle] a[tabindex='0']").count() == 1
+
+
+def test_the_map_has_one_tab_stop_and_says_what_a_cell_is(tab: Page) -> None:
+    cells = tab.locator("[data-gpu-map] .cell")
+    cells.nth(0).focus()
+
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowDown")
+    expect(tab.locator("#cell-facts")).to_have_text("gpu-02 GPU 1: 86")
+    assert tab.locator("[data-gpu-map] .cell[tabindex='0']").count() == 1
+
+
+def test_the_editor_numbers_lines_and_marks_problems(tab: Page) -> None:
+    editor = tab.locator("[data-editor]")
+    area = editor.locator("textarea")
+    area.fill("a:\n  b: 1")
+    area.press("End")
+    area.press("Enter")
+    area.type("c: 2")
+
+    assert area.input_value() == "a:\n  b: 1\n  c: 2"
+    expect(editor.locator(".gutter span")).to_have_text(["1", "2", "3"])
+    expect(editor.locator(".gutter .bad")).to_have_text("1")
+
+
+def test_times_are_shown_in_the_viewers_zone(chromium: Browser, pages: dict[str, str]) -> None:
+    with chromium.new_context(timezone_id="Asia/Tokyo", locale="en-GB") as session:
+        page = session.new_page()
+        serve(page, pages)
+        page.goto(f"{ORIGIN}/gallery")
+
+        expect(page.locator(".timeline time").first).to_have_text("23:02:31")
+        expect(page.locator(".timeline time").first).to_have_attribute("title", "2026-11-24 14:02:31 UTC")
+
+
+def test_a_live_page_changes_in_place_and_keeps_the_focus(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+    with chromium.new_context(viewport={"width": 1440, "height": 900}) as session:
+        page = session.new_page()
+        served = {"/gallery": live}
+        serve(page, served)
+        page.route(re.compile(r"/live\?topic=workloads\.Workload$"), _one_message('["workloads.Workload"]'))
+        page.goto(f"{ORIGIN}/gallery")
+        page.locator("#row-4 .check").click()
+        page.locator("#list-search").fill("half a wo")
+        served["/gallery"] = live.replace("39 min</td>", "40 min</td>").replace("eval-longctx", "eval-renamed")
+
+        expect(page.locator("#row-2 .name")).to_have_text("eval-renamed", timeout=15_000)
+        expect(page.locator("#row-1 .since-cell")).to_have_text("40 min")
+        expect(page.locator("#list-search")).to_be_focused()
+        expect(page.locator("#list-search")).to_have_value("half a wo")
+        expect(page.locator("#row-4 .check")).to_be_checked()
+
+
+def test_new_rows_wait_while_somebody_points_at_the_list(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    with chromium.new_context(viewport={"width": 1440, "height": 900}) as session:
+        page = session.new_page()
+        row = re.search(r'<tr id="row-1".*?</tr>', live, re.DOTALL)
+        assert row
+        served = {"/gallery": live}
+        serve(page, served)
+        page.route(re.compile(r"/live\?topic=workloads\.Workload$"), _one_message('["workloads.Workload.9"]'))
+        page.goto(f"{ORIGIN}/gallery")
+        page.locator("#row-3").hover()
+        served["/gallery"] = live.replace(row[0], row[0].replace("row-1", "row-99") + row[0])
+
+        expect(page.locator("[data-new-rows]")).to_have_text("1 new", timeout=15_000)
+        assert page.locator("#row-99").count() == 0
+
+
+def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+    with chromium.new_context() as session:
+        page = session.new_page()
+        serve(page, {"/gallery": live})
+        page.goto(f"{ORIGIN}/gallery")
+
+        expect(page.locator("#live")).to_have_text("updates every 15 s")
+
+
+def _one_message(data: str) -> object:
+    def answer(route: Route) -> None:
+        route.fulfill(status=200, content_type="text/event-stream", body=f"retry: 300\ndata: {data}\n\n")
+
+    return answer
