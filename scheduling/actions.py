@@ -259,8 +259,7 @@ class Actions:
         for task in job.invalid:
             self._refuse(task, verdicts.unknown_subgroup(job, task, prefix), pod_conditions)
         if not job.pending and not job.gated:
-            awaited = any(task.status is Status.PIPELINED or task.key in self.bound for task in job.tasks())
-            if not awaited:
+            if job.key not in self.awaiting:
                 cleared.append(job.key)
             return
         if not job.root.ready:

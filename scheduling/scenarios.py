@@ -79,6 +79,7 @@ class _Accumulator:
         self._gpus: Amounts = nodes.idle[:, GPU] + nodes.releasing[:, GPU]
         self.free = self._gpus.copy()
         self._required = sorted((float(task.request[GPU]) for task in probe.pending), reverse=True)
+        self._choosy = [task.pod for task in probe.pending if task.pod.node_selector or task.pod.affinity]
         self._grouped = _required_by_level(probe, labels)
         self._release(probe.recorded_tasks)
 
@@ -116,12 +117,10 @@ class _Accumulator:
         return self._selectors_met() and self._domains_suffice() and first_fit(self._required, self.free)
 
     def _selectors_met(self) -> bool:
-        held = {task.node for batch in self.batches for task in batch}
-        rows = np.array(sorted(self.probe.feasible | held), dtype=np.intp)
-        for task in self.probe.pending:
-            if not (task.pod.node_selector or task.pod.affinity):
-                continue
-            if not len(rows) or not self.nodes.matching(task.pod)[rows].any():
+        for pod in self._choosy:
+            matching = self.nodes.matching(pod)
+            held = (task.node for batch in self.batches for task in batch)
+            if not any(matching[row] for row in (*self.probe.feasible, *held)):
                 return False
         return True
 

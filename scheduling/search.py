@@ -40,6 +40,7 @@ class Search:
         self.tasks = tasks_to_place(job, real=False)
         self._failed: set[tuple[tuple[str, ...], ...]] = set()
         self._feasible = self._feasible_rows()
+        self._waiting: dict[str, Job] = {key: each for key, each in self.session.jobs.items() if each.pending}
         self._recorded: Solution | None = None
 
     def _feasible_rows(self) -> set[int]:
@@ -134,7 +135,7 @@ class Search:
     def _place_all(self, scenario: Scenario, rows: Rows) -> bool:
         """Place the job and its victims again in the order of their turns; the job has to succeed."""
         job = scenario.probe.job
-        jobs: dict[str, Job] = {key: each for key, each in self.session.jobs.items() if each.pending}
+        jobs = self._waiting.copy()
         touched = {task.job.key for task in scenario.victims}
         for task in scenario.victims:
             jobs[task.job.key] = task.job

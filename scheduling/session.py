@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scheduling.gangs import job_of
 from scheduling.nodes import NodeTable
 from scheduling.queues import QueueTree
-from scheduling.resources import from_triple, triple
+from scheduling.resources import DIVIDED, Triple, from_triple
 from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
 from scheduling.structs import Pod, Resources, SchedulerConfig, Snapshot
 
@@ -36,63 +37,77 @@ class Session:
 
     def _add_pods(self) -> None:
         """Put the pods into jobs and on nodes; those of other schedulers only take room."""
-        members: dict[str, list[Placed]] = {key: [] for key in self.jobs}
-        foreign: list[Placed] = []
-        running: list[Placed] = []
+        index = {key: number for number, key in enumerate(self.jobs)}
+        members: list[list[Placed]] = [[] for _ in range(len(index) + 1)]
+        restless: set[int] = set()
         rows = self.nodes.row
+        facts: list[tuple[int, int, int]] = []
+        requests: list[Triple] = []
         for pod in self.snapshot.pods:
-            status = _status(pod)
+            status = Status.RUNNING if pod.phase == "Running" and not pod.releasing else _status(pod)
             row = rows.get(pod.node, -1) if pod.node else -1
-            placed = (pod, status, row)
-            members.get(pod.podgroup, foreign).append(placed)
-            if row >= 0 and status in IDLE_SHARE:
-                running.append(placed)
-        self._take_room(running)
-        self._sum_up([each for each in foreign if each[2] >= 0 and each[1] in IDLE_SHARE])
-        for key, group in members.items():
-            self._fill_job(self.jobs[key], group)
-
-    def _take_room(self, running: list[Placed]) -> None:
-        if not running:
-            return
-        requests = np.array([(*triple(pod.requests), 1.0) for pod, _, _ in running])
-        rows = np.array([row for _, _, row in running], dtype=np.intp)
-        np.subtract.at(self.nodes.idle, rows, requests)
-        leaving = np.array([status is Status.RELEASING for _, status, _ in running], dtype=bool)
-        if leaving.any():
-            np.add.at(self.nodes.releasing, rows[leaving], requests[leaving])
-
-    def _sum_up(self, foreign: list[Placed]) -> None:
-        """Totals of the usable nodes less what foreign pods hold there."""
-        sums = self.nodes.allocatable[self.nodes.usable].sum(axis=0)
-        for pod, _, row in foreign:
-            if self.nodes.usable[row]:
-                sums[:3] -= triple(pod.requests)
-        self.total = from_triple([float(amount) for amount in sums[:3]])
-
-    def _fill_job(self, job: Job, members: list[Placed]) -> None:
-        """Count a job's pods and what its queue holds and asks; pods of a calm gang are made only on demand."""
-        held, asked = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
-        calm = not job.group.subgroups
-        for pod, status, _ in members:
-            counted = status in COUNTED
-            calm = calm and status is Status.RUNNING and not pod.subgroup
-            if counted or status is Status.PENDING:
-                for index, amount in enumerate(triple(pod.requests)):
-                    asked[index] += amount
-                    held[index] += amount if counted else 0.0
-        if calm:
-            self._promise_tasks(job, members, held)
+            group = index.get(pod.podgroup, -1)
+            members[group].append((pod, status, row))
+            facts.append((group, status, row))
+            asked = pod.requests
+            requests.append((asked.cpu, asked.memory, asked.gpu))
+            if status is not Status.RUNNING or pod.subgroup:
+                restless.add(group)
+        if facts:
+            self._book(np.array(facts, dtype=np.intp), np.array(requests))
         else:
-            for task in self._tasks(members):
-                job.add(task)
-        self.queues.ask(job.queue, (asked[0], asked[1], asked[2]))
-        self.queues.book(job.queue, (held[0], held[1], held[2]), 1, preemptible=job.group.preemptible)
+            self._sum_up(np.zeros((0, 3)), np.zeros(0, dtype=np.intp))
+        for number, job in enumerate(self.jobs.values()):
+            self._fill_job(job, members[number], calm=number not in restless)
 
-    def _promise_tasks(self, job: Job, members: list[Placed], held: list[float]) -> None:
+    def _book(self, facts: NDArray[np.intp], requests: NDArray[np.float64]) -> None:
+        """Take room on the nodes, and tell the queues what is held and asked."""
+        groups, statuses, rows = facts.T
+        placed = (rows >= 0) & np.isin(statuses, ON_NODE)
+        taken = np.column_stack((requests, np.ones(len(requests))))
+        np.subtract.at(self.nodes.idle, rows[placed], taken[placed])
+        leaving = placed & (statuses == Status.RELEASING)
+        np.add.at(self.nodes.releasing, rows[leaving], taken[leaving])
+        foreign = placed & (groups < 0)
+        self._sum_up(requests[foreign], rows[foreign])
+        counted = np.isin(statuses, tuple(COUNTED))
+        held = self._by_group(groups, requests, counted)
+        asked = self._by_group(groups, requests, counted | (statuses == Status.PENDING))
+        for job, holds, asks in zip(self.jobs.values(), held, asked, strict=True):
+            job.allocated = list(holds)
+            self.queues.ask(job.queue, asks)
+            self.queues.book(job.queue, holds, 1, preemptible=job.group.preemptible)
+
+    def _by_group(
+        self, groups: NDArray[np.intp], requests: NDArray[np.float64], chosen: NDArray[np.bool_]
+    ) -> list[Triple]:
+        """Sums of the chosen pods' requests by job."""
+        chosen = chosen & (groups >= 0)
+        sums = [
+            np.bincount(groups[chosen], weights=requests[chosen, column], minlength=len(self.jobs)).tolist()
+            for column in DIVIDED
+        ]
+        return list(zip(*sums, strict=True))
+
+    def _sum_up(self, foreign: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
+        """Totals of the usable nodes less what foreign pods hold there."""
+        sums = self.nodes.allocatable[self.nodes.usable].sum(axis=0)[:3]
+        sums = sums - foreign[self.nodes.usable[rows]].sum(axis=0)
+        self.total = from_triple([float(amount) for amount in sums])
+
+    def _fill_job(self, job: Job, members: list[Placed], *, calm: bool) -> None:
+        """Give a job its pods; those of a calm gang are made only when somebody asks for them."""
+        if calm and not job.group.subgroups:
+            self._promise_tasks(job, members)
+            return
+        held = job.allocated
+        for task in self._tasks(members):
+            job.add(task)
+        job.allocated = held
+
+    def _promise_tasks(self, job: Job, members: list[Placed]) -> None:
         podset = job.podsets[DEFAULT_PODSET]
         podset.size = podset.active = podset.used = podset.alive = len(members)
-        job.allocated = held
 
         def make() -> list[Task]:
             tasks = self._tasks(members)
@@ -186,6 +201,7 @@ class Session:
             self.nodes.releasing[row] += releasing * task.request
 
 
+ON_NODE = tuple(int(status) for status in IDLE_SHARE)
 HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
 
 
