@@ -170,7 +170,11 @@ def test_a_pool_without_a_shard_starts_nothing_until_there_is_one(play):
 
 def test_a_duration_go_cannot_read_stops_the_scheduler_until_it_is_gone(play):
     async def scenario(cluster):
-        await cluster.add_queue("broken", preemptMinRuntime="1d")
+        await cluster.add_queue("broken")
+        store, key = cluster.server.store, ("scheduling.run.ai", "queues")
+        stored = store.collection(key).entries[("", "broken")].object
+        spec = {**stored["spec"], "preemptMinRuntime": "1d"}  # from a time when no webhook refused it
+        store.put(key, ("", "broken"), {**stored, "metadata": dict(stored["metadata"]), "spec": spec})
         await cluster.client.create(POD, pod("one", 1), "team")
 
         async def grouped():
