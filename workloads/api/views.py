@@ -1,0 +1,174 @@
+"""`/api/v1/workloads` and `/api/v2/workloads`."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from accounts.requests import actor_of
+from core.api.filters import filter_by, search, sort
+from core.api.ids import uuid_of
+from core.api.pagination import paginate
+from core.api.views import ApiView
+from core.errors import InvalidInput
+from core.filters import Filter
+from organizations.models import Project
+from workloads import document as documents
+from workloads import selectors, services
+from workloads.api import wire
+from workloads.models import Workload, WorkloadQuerySet
+from workloads.reconcile.preview import rendered_manifest
+
+FILTERS = (
+    Filter(key="name", label="name"),
+    Filter(key="clusterId", label="clusterId", lookup="cluster__id"),
+    Filter(key="projectId", label="projectId", lookup="project__id"),
+    Filter(key="projectName", label="projectName", lookup="project__name"),
+    Filter(key="departmentId", label="departmentId", lookup="project__department__id"),
+    Filter(key="departmentName", label="departmentName", lookup="project__department__name"),
+    Filter(key="createdAt", label="createdAt", lookup="created_at", kind="time"),
+    Filter(key="submittedBy", label="submittedBy", lookup="submitted_by"),
+    Filter(key="phase", label="phase"),
+    Filter(key="nodepool", label="nodepool", lookup="node_pool__name"),
+    Filter(key="allocatedGPU", label="allocatedGPU", lookup="gpus_held", kind="number"),
+    Filter(key="priorityClassName", label="priorityClassName", lookup="priority_class"),
+)
+SORTS = {
+    "name": "name",
+    "clusterId": "cluster_id",
+    "projectId": "project_id",
+    "projectName": "project__name",
+    "departmentId": "project__department_id",
+    "departmentName": "project__department__name",
+    "createdAt": "created_at",
+    "submittedBy": "submitted_by",
+    "phase": "phase",
+    "nodepool": "node_pool__name",
+    "allocatedGPU": "gpus_held",
+    "priorityClassName": "priority_class",
+}
+SEARCHED = ("name", "project__name", "project__department__name", "submitted_by")
+
+
+def matching(request: Request) -> WorkloadQuerySet:
+    """The visible workloads that `filterBy` and `search` ask for; none with `deleted=true`: gone rows are gone."""
+    require(request.user, "workloads:read")
+    rows: Any = search(request, filter_by(request, selectors.workloads_of(request.user), FILTERS), SEARCHED)
+    return rows.none() if request.query_params.get("deleted") == "true" else rows  # type: ignore[no-any-return]
+
+
+class WorkloadListView(ApiView):
+    """Run:ai's list."""
+
+    def get(self, request: Request) -> Response:
+        """Workloads, sorted and paged: `{workloads, next}`."""
+        rows, following = paginate(request, sort(request, matching(request), SORTS, default="name"))
+        answer: dict[str, Any] = {"workloads": [wire.workload_json(row) for row in rows]}
+        if following is not None:
+            answer["next"] = following
+        return Response(answer)
+
+
+class WorkloadCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": matching(request).count()})
+
+
+class WorkloadView(ApiView):
+    """One workload, in detail."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """The workload."""
+        return Response(wire.workload_detailed_json(find(request, workload_id)))
+
+
+class WorkloadsV2View(ApiView):
+    """Submissions by manifest."""
+
+    def get(self, request: Request) -> Response:
+        """The list, as of v1."""
+        return WorkloadListView().get(request)
+
+    def post(self, request: Request) -> Response:
+        """Submit. 202; `?dryRun=true` checks and writes nothing."""
+        body = self.body()
+        source, metadata = wire.read_source(body), wire.read_metadata(body)
+        if source is None:
+            raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
+        project = project_of(request, metadata, source)
+        source, stopped = wire.with_metadata(source, metadata), wire.is_stopped(body.get("desiredPhase"))
+
+        def submit() -> dict[str, Any]:
+            row = services.submit_workload(actor_of(request), project=project, source=source, stopped=stopped)
+            return wire.workload_v2_json(row, rendered_manifest(row))
+
+        return Response(self.write(submit), status=202)
+
+
+class WorkloadV2View(ApiView):
+    """One submission."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """What was sent, what is applied, and how far that is."""
+        row = find(request, workload_id)
+        return Response(
+            {"workload": wire.workload_v2_json(row, rendered_manifest(row)), "syncInfo": wire.sync_info(row)}
+        )
+
+    def put(self, request: Request, workload_id: str) -> Response:
+        """Replace the manifest, the priority, or whether it runs (`desiredPhase`). 202."""
+        row, body = find(request, workload_id), self.body()
+        metadata = wire.read_metadata(body)
+        source = wire.with_metadata(wire.read_source(body) or row.source, metadata)
+        phase = body.get("desiredPhase")
+        stopped = wire.is_stopped(phase)
+
+        def update() -> dict[str, Any]:
+            actor = actor_of(request)
+            if phase is not None and stopped:
+                services.suspend_workload(actor, workload=row)
+            elif phase is not None:
+                services.resume_workload(actor, workload=row)
+            if source != row.source:
+                services.update_workload(actor, workload=row, source=source)
+            return wire.workload_v2_json(row, rendered_manifest(row))
+
+        return Response(self.write(update), status=202)
+
+    def delete(self, request: Request, workload_id: str) -> Response:
+        """Ask for deletion. 202."""
+        row = find(request, workload_id)
+
+        def delete() -> dict[str, Any]:
+            services.delete_workload(actor_of(request), workload=row)
+            return wire.workload_v2_json(row, rendered_manifest(row))
+
+        return Response(self.write(delete), status=202)
+
+
+def find(request: Request, workload_id: str) -> Workload:
+    """The visible workload of this id. Raises `NotFound`."""
+    return selectors.workload_of(request.user, uuid_of(workload_id))
+
+
+def project_of(request: Request, metadata: Any, source: str) -> Project:
+    """The project that `metadata.projectId` names, else the one whose namespace the manifest has."""
+    projects = Project.objects.visible_to(request.user).select_related("department", "cluster")
+    text = str(metadata.get("projectId") or "")
+    if text:
+        found = projects.filter(pk=int(text)).first() if text.isascii() and text.isdigit() and len(text) < 18 else None
+        field, allowed = "metadata.projectId", "the id of a project"
+    else:
+        namespace = str((documents.load(source).get("metadata") or {}).get("namespace") or "")
+        named = list(projects.filter(namespace=namespace)[:2]) if namespace else []
+        found = named[0] if len(named) == 1 else None
+        field, allowed = "metadata.projectId", "the id of a project, or its namespace in the manifest"
+    if found is None:
+        raise InvalidInput.of(field, "There is no such project", allowed)
+    if metadata.get("clusterId") and str(metadata["clusterId"]) != str(found.cluster_id):
+        raise InvalidInput.of("metadata.clusterId", "The project is of another cluster", str(found.cluster_id))
+    return found
