@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from simulator.api import discovery, resource_http
+from simulator.api import discovery, fault_http, resource_http
 from simulator.api.errors import ApiError
 from simulator.api.http import METHODS, json_response, status_response
 from simulator.api.middleware import FaultMiddleware, IdentityMiddleware
@@ -25,7 +25,7 @@ def build_app(server: Server) -> Starlette:
             path = parse(request.scope["raw_path"].decode() if "raw_path" in request.scope else request.url.path)
             if path is None:
                 return discovery.answer(server, request)
-            return await resource_http.answer(server, request, path)
+            return await resource_http.answer_with_warnings(server, request, path)
         except ApiError as error:
             return status_response(error)
 
@@ -41,11 +41,12 @@ def build_app(server: Server) -> Starlette:
             Route("/livez", health),
             Route("/readyz", health),
             Route("/version", version),
+            *fault_http.routes(server),
             Route("/{path:path}", anything, methods=METHODS),
         ]
     )
-    app.add_middleware(FaultMiddleware, server=server)
     app.add_middleware(IdentityMiddleware, server=server)
+    app.add_middleware(FaultMiddleware, server=server)
     return app
 
 

@@ -37,13 +37,23 @@ def answer(server: Server, request: Request) -> Response:
     if parts == ["api"]:
         return _aggregated(server, [""]) if aggregated else json_response(_core_versions(request))
     if parts == ["apis"]:
-        groups = sorted(group for group in server.registry.groups() if group)
+        groups = sorted(group for group in _served(server) if group)
         return _aggregated(server, groups) if aggregated else json_response(_groups(server, groups))
     return _below(server, parts)
 
 
+def _served(server: Server) -> dict[str, list[str]]:
+    """Served versions by group, without those that a fault hides."""
+    hidden = server.faults.active
+    served = {
+        group: [one for one in versions if hidden("version-not-served", group=group, version=one) is None]
+        for group, versions in server.registry.groups().items()
+    }
+    return {group: versions for group, versions in served.items() if versions}
+
+
 def _below(server: Server, parts: list[str]) -> Response:
-    known = server.registry.groups()
+    known = _served(server)
     if len(parts) == 2 and parts[0] == "api" and parts[1] in known.get("", []):
         return json_response(_resources(server, "", parts[1]))
     if len(parts) == 2 and parts[0] == "apis" and parts[1] in known:
@@ -73,9 +83,7 @@ def _groups(server: Server, groups: list[str]) -> Object:
 
 
 def _group(server: Server, group: str) -> Object:
-    versions = [
-        {"groupVersion": f"{group}/{version}", "version": version} for version in server.registry.groups()[group]
-    ]
+    versions = [{"groupVersion": f"{group}/{version}", "version": version} for version in _served(server)[group]]
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
@@ -139,7 +147,7 @@ def _aggregated(server: Server, groups: list[str]) -> Response:
                 "freshness": "Current",
                 "resources": [_discovered(one) for one in _sorted(server.registry.in_version(group, version))],
             }
-            for version in server.registry.groups().get(group, [])
+            for version in _served(server).get(group, [])
         ]
         metadata: Object = {"creationTimestamp": None}
         if group:

@@ -34,10 +34,15 @@ def json_response(body: Any, status: int = 200, warnings: Iterable[str] = ()) ->
 
 def bytes_response(body: bytes, status: int = 200, warnings: Iterable[str] = ()) -> Response:
     response = Response(body, status, media_type=JSON)
+    warn(response, warnings)
+    return response
+
+
+def warn(response: Response, warnings: Iterable[str]) -> None:
+    """Add `Warning` headers."""
     for text in warnings:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         response.headers.append("Warning", f'299 - "{escaped}"')
-    return response
 
 
 def status_response(error: ApiError) -> Response:

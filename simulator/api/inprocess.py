@@ -108,7 +108,7 @@ class InProcessClient:
         return WriteOptions(user=self._user, field_manager=self._field_manager)
 
     def _resource(self, kind: Kind) -> Resource:
-        resource = self._server.registry.find(kind.group, kind.version, kind.plural)
+        resource = self._server.find(kind.group, kind.version, kind.plural)
         if resource is None:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         return resource

@@ -51,6 +51,7 @@ def patch(server: "Server", target: Target, patch_type: str, body: Any, options:
     version = str(new["metadata"].get("resourceVersion") or "")
     if version and version != str(entry.resource_version):
         raise modified(resource.kind.group, resource.kind.plural, target.name)
+    writing.check_uid(target, new["metadata"], entry.uid)
     new = writing.as_stored(server, resource, new)
     return writing.store_update(server, target, new, options, written)
 
@@ -73,6 +74,7 @@ def apply(server: "Server", target: Target, body: Any, options: WriteOptions) ->
     collection = server.store.collection(resource.storage)
     entry = collection.entries.get(target.key)
     schema = writing.schema_of(stored)
+    writing.check_uid(target, applied.get("metadata") or {}, entry.uid if entry else "")
     if entry is None:
         if target.subresource:
             raise not_found(kind.group, kind.plural, target.name)

@@ -61,9 +61,14 @@ class _Continue(msgspec.Struct):
     name: str
 
 
+class Dropped(Exception):
+    """The connection is to end in the middle of an answer."""
+
+
 def get_entry(server: "Server", target: Target) -> Entry:
-    """The stored entry; raises 404."""
+    """The stored entry; raises 404, and 500 where its version needs a webhook that is down."""
     kind = target.resource.kind
+    server.require_conversion(target.resource)
     entry = server.store.collection(target.resource.storage).entries.get(target.key)
     if entry is None:
         raise not_found(kind.group, kind.plural, target.name)
@@ -72,6 +77,7 @@ def get_entry(server: "Server", target: Target) -> Entry:
 
 def list_entries(server: "Server", target: Target, options: ListOptions) -> Page:
     """Entries in etcd's order. Raises 410 for expired versions and tokens, 504 for versions of the future."""
+    server.require_list_conversion(target.resource)
     collection = server.store.collection(target.resource.storage)
     version, after = _position(server, collection, options)
     entries, order = collection.at(version)
@@ -95,6 +101,7 @@ def list_entries(server: "Server", target: Target, options: ListOptions) -> Page
 async def watch(server: "Server", target: Target, options: ListOptions) -> AsyncIterator[list[Event]]:
     """Batches of events from a version on. Raises 410 when that version's history is gone (also later)."""
     collection = server.store.collection(target.resource.storage)
+    server.require_list_conversion(target.resource)
     waker = asyncio.Event()
     collection.wakers.add(waker)
     deadline = None if options.timeout_seconds is None else server.monotonic() + options.timeout_seconds
@@ -104,11 +111,10 @@ async def watch(server: "Server", target: Target, options: ListOptions) -> Async
         if first:
             yield first
         async for bookmark_due in _ticks(server, waker, deadline):
-            if cursor < collection.compacted or server.faults.active("watch-gone") is not None:
-                raise too_old(cursor, collection)
+            _check_stream(server, target, cursor, collection)
             batch = list(_seen(collection, cursor, target, matches))
             cursor = server.store.resource_version
-            if server.faults.active("watch-lossy") is not None:
+            if server.faults.active("watch-lossy", kind=target.resource.kind.plural) is not None:
                 batch = []
             if bookmark_due and options.bookmarks:
                 batch.append(Event("BOOKMARK", None, cursor))
@@ -116,6 +122,15 @@ async def watch(server: "Server", target: Target, options: ListOptions) -> Async
                 yield batch
     finally:
         collection.wakers.discard(waker)
+
+
+def _check_stream(server: "Server", target: Target, cursor: int, collection: Collection) -> None:
+    """Raises what ends a running watch."""
+    faults, kind = server.faults, target.resource.kind.plural
+    if faults.active("api-down") is not None or faults.active("connection-dropped", kind=kind) is not None:
+        raise Dropped
+    if cursor < collection.compacted or faults.active("watch-gone", kind=kind) is not None:
+        raise too_old(cursor, collection)
 
 
 async def _ticks(server: "Server", waker: asyncio.Event, deadline: float | None) -> AsyncIterator[bool]:

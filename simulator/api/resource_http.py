@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from simulator.api import deleting, encoding, patching, reading, reviews, subresources, writing
 from simulator.api.errors import ApiError
-from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body
+from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body, warn
 from simulator.api.options import Query, delete_options, is_true, list_options, write_options
 from simulator.api.paths import ResourcePath
 from simulator.api.requests import Target, Written
@@ -24,7 +24,7 @@ _PATCHES = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH,
 
 async def answer(server: "Server", request: Request, path: ResourcePath) -> Response:
     """Answer a request for a resource; raises ApiError."""
-    resource = server.registry.find(path.group, path.version, path.plural)
+    resource = server.find(path.group, path.version, path.plural)
     if resource is None:
         return page_not_found()
     namespace = path.namespace if resource.kind.namespaced else None
@@ -42,6 +42,15 @@ async def answer(server: "Server", request: Request, path: ResourcePath) -> Resp
     return change(server, request, target, await read_body(request))
 
 
+async def answer_with_warnings(server: "Server", request: Request, path: ResourcePath) -> Response:
+    """`answer`, with the warning of a deprecated version."""
+    response = await answer(server, request, path)
+    resource = server.registry.find(path.group, path.version, path.plural)
+    if resource is not None and resource.deprecated:
+        warn(response, [resource.deprecated])
+    return response
+
+
 def _read(server: "Server", request: Request, target: Target) -> Response:
     query = request.query_params
     form = encoding.form_of(request.headers.get("accept", JSON), query.get("includeObject", ""))
@@ -49,13 +58,13 @@ def _read(server: "Server", request: Request, target: Target) -> Response:
         return _watch(server, query, target, form)
     if target.name:
         return bytes_response(encoding.one(target.resource, reading.get_entry(server, target), form))
-    server.check_readable(target.resource, listing=True)
     found = reading.list_entries(server, target, list_options(query))
     return bytes_response(encoding.page(target.resource, found, form))
 
 
 def _watch(server: "Server", query: Query, target: Target, form: encoding.Form) -> Response:
     options = list_options(query)
+    server.require_list_conversion(target.resource)
     reading.Matcher(target.resource, target.name, options)
     events = reading.watch(server, target, options)
     return StreamingResponse(_lines(target, events, form), media_type=JSON)

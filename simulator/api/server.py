@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from simulator.api import core_kinds, crds, writing
+from simulator.api.errors import ApiError
 from simulator.api.hooks import ServerHooks
 from simulator.api.rbac import Attributes, require
 from simulator.api.requests import Target, User, WriteOptions
@@ -69,8 +70,36 @@ class Server:
             return resource
         return self.registry.stored_in(resource.storage) or resource
 
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        """The served resource; None also where a fault has its version not served."""
+        if self.faults.active("version-not-served", group=group, version=version) is not None:
+            return None
+        return self.registry.find(group, version, plural)
+
     def require_conversion(self, resource: Resource) -> None:
-        """Raises the 500 of a conversion webhook that is down."""
+        """Raises the 500 of a conversion webhook that is down, where this version needs it."""
+        if self._conversion_is_down(resource):
+            raise ApiError(500, "", self._conversion_failure(resource))
+
+    def require_list_conversion(self, resource: Resource) -> None:
+        """Raises the 429 that lists and watches get instead."""
+        if self._conversion_is_down(resource):
+            kind = resource.kind
+            text = f"storage is (re)initializing: failed to list {kind.api_version}, Kind={kind.kind}"
+            raise ApiError(429, "TooManyRequests", text, retry_after=1)
+
+    def _conversion_is_down(self, resource: Resource) -> bool:
+        if resource.from_storage is None or not resource.custom:
+            return False
+        return self.faults.active("conversion-down", group=resource.kind.group) is not None
+
+    def _conversion_failure(self, resource: Resource) -> str:
+        kind = self.stored_resource(resource).kind
+        host = "dynamo-platform-dynamo-operator-webhook-service.dynamo-system.svc"
+        return (
+            f"conversion webhook for {kind.api_version}, Kind={kind.kind} failed: "
+            f'Post "https://{host}:443/convert?timeout=30s": dial tcp 10.96.0.9:443: connect: connection refused'
+        )
 
     def fill_namespace(self, name: str) -> None:
         """What controllers put into a new namespace: the default service account and the root CA's config map."""
@@ -104,9 +133,6 @@ class Server:
         verb = _verb(method, query, target)
         wanted = Attributes(verb, kind.group, kind.plural, target.subresource, target.namespace or "", target.name)
         require(self.store, user, wanted)
-
-    def check_readable(self, resource: Resource, *, listing: bool) -> None:
-        """Raises what a conversion webhook that is down makes of reads in another version."""
 
     def wake(self) -> None:
         """Let every watch look again."""

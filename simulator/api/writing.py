@@ -75,7 +75,7 @@ def update(server: "Server", target: Target, body: Object, options: WriteOptions
         raise invalid(kind.group, kind.kind, target.name, [error])
     if version and version != str(entry.resource_version):
         raise modified(kind.group, kind.plural, target.name)
-    _check_uid(resource, metadata, entry)
+    check_uid(target, metadata, entry.uid)
     return store_update(server, target, as_stored(server, resource, new), options, written)
 
 
@@ -212,12 +212,13 @@ def _check_namespace(metadata: Object, target: Target) -> None:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def _check_uid(resource: Resource, metadata: Object, entry: Entry) -> None:
-    uid = metadata.get("uid")
-    if uid and uid != entry.uid:
-        kind = resource.kind
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {entry.uid}"
-        raise conflict(kind.group, kind.plural, entry.key[1], why)
+def check_uid(target: Target, metadata: Object, uid: str) -> None:
+    """A uid that is given must be the stored object's ("" where there is none)."""
+    wanted = metadata.get("uid")
+    if wanted and wanted != uid:
+        kind = target.resource.kind
+        why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
+        raise conflict(kind.group, kind.plural, target.name, why)
 
 
 def _name_mismatch(given: str, wanted: str) -> str:
