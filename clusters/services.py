@@ -32,6 +32,20 @@ def register_cluster(actor: Actor, *, name: str, access: ClusterAccess) -> Clust
 
 
 @transaction.atomic
+def rename_cluster(actor: Actor, cluster: Cluster, *, name: str) -> Cluster:
+    """Call it something else from now on; its id stays."""
+    require(actor.user, "cluster:update", cluster.scope)
+    check_name(name)
+    if Cluster.objects.filter(name=name).exclude(pk=cluster.pk).exists():
+        raise Conflict(f"A cluster named {name} is registered already.")
+    before = {"name": cluster.name}
+    changed = change_spec(cluster, {"name": name})
+    record(actor, "update", changed, before=before, after={"name": name})
+    publish_row(changed)
+    return changed
+
+
+@transaction.atomic
 def update_credential(
     actor: Actor, cluster: Cluster, *, access: ClusterAccess, expected_generation: int | None = None
 ) -> Cluster:

@@ -5,6 +5,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import F, Model, Q, QuerySet
 from rest_framework.request import Request
 
@@ -31,7 +32,12 @@ def terms_of(request: Request, filters: Sequence[Filter]) -> tuple[Term, ...]:
 
 def filter_by(request: Request, rows: "QuerySet[Row]", filters: Sequence[Filter]) -> "QuerySet[Row]":
     """`rows` that match every term of `filterBy`."""
-    return rows.filter(*(term.q for term in terms_of(request, filters)))
+    for term in terms_of(request, filters):
+        try:
+            rows = rows.filter(term.q)
+        except ValidationError as error:
+            raise InvalidInput.of(f"filterBy.{term.filter.key}", "; ".join(error.messages)) from error
+    return rows
 
 
 def search(request: Request, rows: "QuerySet[Row]", paths: Sequence[str]) -> "QuerySet[Row]":

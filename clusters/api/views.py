@@ -1,0 +1,134 @@
+"""`/api/v1/clusters` and `/api/v1/nodes`."""
+
+from typing import Any
+
+from django.db.models import Case, QuerySet, Value, When
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from accounts.requests import actor_of
+from clusters import selectors, services
+from clusters.api import wire
+from clusters.models import Cluster, Node
+from core.api.filters import filter_by, search, sort
+from core.api.ids import uuid_of
+from core.api.pagination import paginate
+from core.api.views import ApiView
+from core.errors import InvalidInput
+from core.filters import Filter
+
+ACCEPTED = {"code": 202, "message": "Request has been accepted."}
+NODE_STATUS = (("Ready", "Ready"), ("NotReady", "NotReady"), ("Unknown", "Unknown"))
+NODE_FILTERS = (
+    Filter(key="name", label="name"),
+    Filter(key="status", label="status", kind="choice", choices=NODE_STATUS),
+    Filter(key="nodePool", label="nodePool", lookup="pool"),
+    Filter(key="gpuType", label="gpuType", lookup="gpu_type"),
+    Filter(key="clusterUuid", label="clusterUuid", lookup="cluster__id"),
+    Filter(key="label", label="label", lookup="labels", kind="label"),
+)
+NODE_SORTS = {
+    "name": "name",
+    "status": "status",
+    "nodePool": "pool",
+    "gpuType": "gpu_type",
+    "clusterUuid": "cluster_id",
+}
+NODE_SEARCH = ("name", "gpu_type", "node_pool")
+
+
+class ClusterListView(ApiView):
+    """List and register."""
+
+    def get(self, request: Request) -> Response:
+        """Every visible cluster, a bare array. `verbosity` metadata or full; `includeRequestedForDelete`."""
+        require(request.user, "cluster:read")
+        full = _verbosity(request) == "full"
+        rows = Cluster.objects.visible_to(request.user).order_by("name")
+        if not _flag(request, "includeRequestedForDelete"):
+            rows = rows.filter(deletion_requested_at=None)
+        return Response([wire.cluster_json(row, full=full) for row in rows])
+
+    def post(self, request: Request) -> Response:
+        """Register a cluster: `name`, and `kubeconfig` or `server`, `certificateAuthority`, `token`. 201."""
+        require(request.user, "cluster:create")
+        body = self.body()
+        name = services.check_name(wire.read_text(body, "name"))
+        access = wire.read_access(body)
+
+        def register() -> dict[str, Any]:
+            return wire.cluster_json(services.register_cluster(actor_of(request), name=name, access=access))
+
+        return Response(self.write(register), status=201)
+
+
+class ClusterView(ApiView):
+    """One cluster."""
+
+    def get(self, request: Request, cluster_id: str) -> Response:
+        """The cluster."""
+        return Response(wire.cluster_json(_cluster(request, cluster_id), full=_verbosity(request) == "full"))
+
+    def put(self, request: Request, cluster_id: str) -> Response:
+        """Rename it. 204."""
+        cluster = _cluster(request, cluster_id)
+        name = services.check_name(wire.read_text(self.body(), "name"))
+        self.write(lambda: services.rename_cluster(actor_of(request), cluster, name=name))
+        return Response(status=204)
+
+    def delete(self, request: Request, cluster_id: str) -> Response:
+        """Forget it; what runs in it goes on. 202; 409 while anything is defined on it."""
+        cluster = _cluster(request, cluster_id)
+        self.write(lambda: services.remove_cluster(actor_of(request), cluster))
+        return Response(ACCEPTED, status=202)
+
+
+class NodeListView(ApiView):
+    """Nodes of all clusters, or of the one in the path."""
+
+    def get(self, request: Request, cluster_id: str = "") -> Response:
+        """`{nodes}`, filtered, sorted and paged."""
+        rows = _nodes(request, cluster_id)
+        page, _next = paginate(request, sort(request, rows, NODE_SORTS, default="name"))
+        return Response({"nodes": [wire.node_json(row) for row in page]})
+
+
+class NodeCountView(ApiView):
+    """How many nodes match."""
+
+    def get(self, request: Request, cluster_id: str = "") -> Response:
+        """`{count}`."""
+        return Response({"count": _nodes(request, cluster_id).count()})
+
+
+def _cluster(request: Request, cluster_id: str) -> Cluster:
+    require(request.user, "cluster:read")
+    return Cluster.objects.get_visible(request.user, pk=uuid_of(cluster_id))
+
+
+def _nodes(request: Request, cluster_id: str) -> QuerySet[Node]:
+    require(request.user, "nodes:read")
+    cluster = Cluster.objects.get_visible(request.user, pk=uuid_of(cluster_id)) if cluster_id else None
+    status = Case(
+        When(ready="True", then=Value("Ready")), When(ready="False", then=Value("NotReady")), default=Value("Unknown")
+    )
+    rows = selectors.node_rows(request.user, cluster).annotate(status=status)
+    name = request.query_params.get("nodeName", "")
+    if name:
+        rows = rows.filter(name=name.replace("\x00", ""))
+    return search(request, filter_by(request, rows, NODE_FILTERS), NODE_SEARCH)
+
+
+def _verbosity(request: Request) -> str:
+    value = request.query_params.get("verbosity", "full")
+    if value not in ("metadata", "full"):
+        raise InvalidInput.of("verbosity", f"{value[:20]!r} is not a verbosity", "metadata, full")
+    return value
+
+
+def _flag(request: Request, name: str) -> bool:
+    value = request.query_params.get(name, "false")
+    if value not in ("true", "false"):
+        raise InvalidInput.of(name, f"{value[:20]!r} is not a flag", "true, false")
+    return value == "true"

@@ -1,0 +1,143 @@
+"""Run:ai's JSON of clusters and nodes (`runai-openapi.json`: DisplayedCluster, Node), both ways."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from clusters.addresses import check_server
+from clusters.components import BY_KEY
+from clusters.credentials import Credential
+from clusters.kubeconfig import ClusterAccess, check_pem, check_token, read_kubeconfig
+from clusters.models import Cluster, Node
+from clusters.names import DEFAULT_NODE_POOL
+from core.errors import Fault, InvalidInput
+
+TENANT = 1
+STATES = ("WaitingToConnect", "Connected", "Disconnected", "MissingPrerequisites", "ServiceIssues")
+NODE_STATUS = {"True": "Ready", "False": "NotReady"}
+CREATE_FIELDS = frozenset({"name", "kubeconfig", "server", "certificateAuthority", "token", "domain", "version"})
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NODE_NAMESPACE = uuid.UUID("6f1c1f43-6f0b-4f0e-9a35-0d1f6c7e2b11")
+
+
+def cluster_json(cluster: Cluster, *, full: bool = True) -> dict[str, Any]:
+    """Schema DisplayedCluster; without `full` its metadata only. `server` is ours."""
+    metadata = {
+        "uuid": str(cluster.pk),
+        "tenantId": TENANT,
+        "name": cluster.name,
+        "createdAt": rfc3339(cluster.created_at),
+        "updatedAt": rfc3339(cluster.updated_at),
+        "deletedAt": None,
+        "deleteRequestedAt": rfc3339(cluster.deletion_requested_at),
+    }
+    if not full:
+        return metadata
+    return metadata | {
+        "domain": cluster.server,
+        "server": cluster.server,
+        "version": cluster.kubernetes_version or None,
+        "lastLiveness": rfc3339(cluster.last_contact_at),
+        "status": {
+            "state": cluster.phase if cluster.phase in STATES else "Unknown",
+            "conditions": [_condition(condition) for condition in cluster.conditions],
+            "operands": {entry["key"]: _operand(entry) for entry in cluster.components},
+            "platform": {"type": "vanilla", "kubeVersion": cluster.kubernetes_version},
+            "dependencies": _dependencies(cluster),
+        },
+    }
+
+
+def node_json(node: Node) -> dict[str, Any]:
+    """Schema Node. `gpuInfo` is null on a node without GPUs."""
+    conditions = [
+        {"type": c["type"], "reason": c.get("reason", ""), "message": c.get("message", ""), "status": c["status"]}
+        for c in node.conditions
+    ]
+    return {
+        "id": node_id(node),
+        "name": node.name,
+        "clusterUuid": str(node.cluster_id),
+        "status": NODE_STATUS.get(node.ready, "Unknown"),
+        "conditions": conditions,
+        "taints": [{"key": t["key"], "value": t.get("value", ""), "effect": t["effect"]} for t in _taints(node)],
+        "nodePool": node.node_pool or DEFAULT_NODE_POOL,
+        "createdAt": rfc3339(node.created_at),
+        "updatedAt": rfc3339(node.created_at),
+        "gpuInfo": {"gpuType": node.gpu_type, "gpuCount": node.gpu_capacity} if node.gpu_capacity else None,
+        "nvLinkDomainUid": None,
+        "nvLinkCliqueId": node.labels.get("nvidia.com/gpu.clique"),
+        "cordoned": node.cordoned,
+        "labels": node.labels,
+        "allocatableGpus": node.gpu_allocatable,
+        "migDevices": node.mig,
+    }
+
+
+def node_id(node: Node) -> str:
+    """The node's uid, which Kubernetes makes a UUID; a derived one where a server does not."""
+    try:
+        return str(uuid.UUID(node.uid))
+    except ValueError:
+        return str(uuid.uuid5(_NODE_NAMESPACE, f"{node.cluster_id}/{node.uid}"))
+
+
+def read_access(body: Mapping[str, Any]) -> ClusterAccess:
+    """The connection in the body of a creation: `kubeconfig`, or `server` with `token`. Raises `InvalidInput`."""
+    unknown = sorted(set(body) - CREATE_FIELDS)
+    if unknown:
+        allowed = ", ".join(sorted(CREATE_FIELDS))
+        raise InvalidInput([Fault(name[:60], "There is no such field", allowed) for name in unknown])
+    texts = {name: read_text(body, name) for name in ("kubeconfig", "server", "certificateAuthority", "token")}
+    if texts["kubeconfig"]:
+        return read_kubeconfig(texts["kubeconfig"])
+    if not texts["server"]:
+        raise InvalidInput.of("server", "The address of the API server is missing", "server and token, or kubeconfig")
+    authority = texts["certificateAuthority"]
+    return ClusterAccess(
+        check_server(texts["server"]),
+        check_pem(authority, "CERTIFICATE", field="certificateAuthority") if authority else "",
+        Credential(token=check_token(texts["token"], field="token")),
+    )
+
+
+def read_text(body: Mapping[str, Any], name: str) -> str:
+    """A text of the body, "" where it is absent or null."""
+    value = body.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInput.of(name, "This is not a text", "a string")
+    return value
+
+
+def rfc3339(moment: datetime | None) -> str | None:
+    """A moment in UTC, or null."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+
+
+def _taints(node: Node) -> list[Mapping[str, Any]]:
+    return [taint for taint in node.taints if taint.get("effect") in EFFECTS]
+
+
+def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("type", "status", "reason", "message", "observedGeneration", "lastTransitionTime")
+    return {key: condition[key] for key in keys if key in condition}
+
+
+def _operand(entry: Mapping[str, Any]) -> dict[str, Any]:
+    ready = entry["health"] == "healthy"
+    answer: dict[str, Any] = {"ready": ready, "lastTransitionTime": entry["since"]}
+    return answer if ready else answer | {"reasons": [entry.get("message") or entry["health"]]}
+
+
+def _dependencies(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    parts: dict[str, dict[str, Any]] = {"required": {}, "optional": {}}
+    for entry in cluster.components:
+        component = BY_KEY.get(entry["key"])
+        if component is not None:
+            available = entry["health"] not in ("missing", "unknown")
+            place = parts["required" if component.required else "optional"]
+            place[entry["key"]] = {"available": available, "reason": "" if available else entry.get("message", "")}
+    return parts

@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from jsonschema import Draft4Validator
+
+from accounts.models import AuditEntry, User
+from clusters.models import Cluster
+from tests.clusters.test_pages import add_node
+
+OPENAPI = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+ACCESS = {"name": "prod", "server": "https://10.0.0.1:6443", "token": "canary-secret"}
+
+
+@pytest.fixture
+def api(admin: User, client_of: Any) -> Client:
+    return client_of(admin)
+
+
+def check(schema: str, document: Any) -> None:
+    if not OPENAPI.exists():
+        pytest.skip("needs ../shared/reference/runai-openapi.json")
+    spec = _with_null(json.loads(OPENAPI.read_text()))
+    Draft4Validator({**spec, "$ref": f"#/components/schemas/{schema}"}).validate(document)
+
+
+def _with_null(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_with_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _with_null(value) for key, value in node.items() if key not in ("example", "examples")}
+    if node.get("nullable") is True and "type" in node:
+        node["type"] = [node["type"], "null"]
+        if "enum" in node:
+            node["enum"] = [*node["enum"], None]
+    return node
+
+
+def send(api: Client, method: str, path: str, body: Any = None) -> Any:
+    return getattr(api, method)(path, data=json.dumps(body), content_type="application/json")
+
+
+def test_a_cluster_is_registered_read_renamed_and_removed(api: Client) -> None:
+    made = send(api, "post", "/api/v1/clusters", ACCESS)
+    path = f"/api/v1/clusters/{made.json()['uuid']}"
+    renamed = send(api, "put", path, {"name": "prod-2"})
+    read = api.get(path).json()
+    listed = api.get("/api/v1/clusters?verbosity=metadata").json()
+    removed = api.delete(path)
+
+    assert [answer.status_code for answer in (made, renamed, removed)] == [201, 204, 202]
+    assert (read["name"], read["status"]["state"]) == ("prod-2", "WaitingToConnect")
+    assert [(row["name"], "status" in row) for row in listed] == [("prod-2", False)]
+    assert "canary" not in made.content.decode() + json.dumps(read)
+    assert api.get("/api/v1/clusters").json() == []
+    assert len(api.get("/api/v1/clusters?includeRequestedForDelete=true").json()) == 1
+    assert AuditEntry.objects.count() == 3
+    check("DisplayedCluster", read)
+
+
+def test_a_dry_run_answers_and_writes_nothing(api: Client) -> None:
+    assert send(api, "post", "/api/v1/clusters?dryRun=true", ACCESS).status_code == 201
+    assert not Cluster.objects.exists()
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": "Prod"}, "name"),
+        ({"name": None}, "name"),
+        ({"server": "http://10.0.0.1"}, "server"),
+        ({"server": None}, "server"),
+        ({"server": 7}, "server"),
+        ({"token": None}, "token"),
+        ({"certificateAuthority": "x"}, "certificateAuthority"),
+        ({"kubeconfig": "users: ["}, "kubeconfig"),
+        ({"phase": "Connected"}, "phase"),
+    ],
+)
+def test_a_wrong_field_is_a_400_that_names_it(api: Client, change: dict[str, Any], field: str) -> None:
+    answer = send(api, "post", "/api/v1/clusters", ACCESS | change)
+
+    assert answer.status_code == 400
+    assert answer.json()["faults"][0]["field"].split(".")[0] == field
+    assert "canary" not in answer.content.decode()
+    assert not Cluster.objects.exists()
+
+
+def test_a_name_that_is_taken_is_a_409(api: Client, cluster: Cluster) -> None:
+    assert send(api, "post", "/api/v1/clusters", ACCESS | {"name": cluster.name}).status_code == 409
+
+
+def test_field_report_86_unknown_and_malformed_ids_have_one_body(api: Client) -> None:
+    answers = [api.get(f"/api/v1/clusters/{pk}") for pk in (UNKNOWN, "nonsense", "1")]
+    answers += [api.get(f"/api/v1/clusters/{pk}/nodes") for pk in (UNKNOWN, "nonsense")]
+
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
+
+
+def test_rights_are_kept(client_of: Any, viewer: User, cluster: Cluster) -> None:
+    api = client_of(viewer)
+
+    assert api.get("/api/v1/clusters").status_code == 200
+    assert send(api, "post", "/api/v1/clusters", ACCESS).status_code == 403
+    assert send(api, "put", f"/api/v1/clusters/{cluster.pk}", {"name": "x"}).status_code == 403
+    assert api.delete(f"/api/v1/clusters/{cluster.pk}").status_code == 403
+    assert Client().get("/api/v1/clusters").status_code == 401
+
+
+def test_another_clusters_people_see_nothing_here(client_of: Any, outsider: User, cluster: Cluster) -> None:
+    add_node(cluster, "n1")
+    api = client_of(outsider)
+
+    assert api.get(f"/api/v1/clusters/{cluster.pk}").status_code == 404
+    assert api.get("/api/v1/nodes").json() == {"nodes": []}
+    assert api.get("/api/v1/nodes/count").json() == {"count": 0}
+
+
+def test_nodes_are_listed_filtered_sorted_and_counted(api: Client, cluster: Cluster) -> None:
+    add_node(cluster, "a", node_pool="gpu", labels={"pool": "pvt"}, conditions=[{"type": "Ready", "status": "True"}])
+    add_node(cluster, "b", ready="False", taints=[{"key": "k", "value": "", "effect": "NoExecute"}])
+    add_node(cluster, "c", ready="Unknown", gpu_capacity=0, gpu_allocatable=0)
+
+    def names(query: str) -> list[str]:
+        return [node["name"] for node in api.get(f"/api/v1/nodes?{query}").json()["nodes"]]
+
+    assert names("") == ["a", "b", "c"]
+    assert names("sortBy=name&sortOrder=desc&limit=2&offset=1") == ["b", "a"]
+    assert names("filterBy=status==NotReady") == ["b"]
+    assert names("filterBy=nodePool==gpu") == ["a"]
+    assert names("filterBy=nodePool==default,name!=c") == ["b"]
+    assert names("filterBy=label:pool==pvt") == ["a"]  # field report 83
+    assert names(f"filterBy=clusterUuid=={cluster.pk}&search=b") == ["b"]
+    assert names("offset=100") == []  # field report 78
+    assert api.get("/api/v1/nodes/count?filterBy=status==Ready").json() == {"count": 1}
+    assert api.get(f"/api/v1/clusters/{cluster.pk}/nodes/count").json() == {"count": 3}
+    nodes = api.get("/api/v1/nodes").json()
+    assert nodes["nodes"][2]["gpuInfo"] is None  # no GPUs, which is not an unknown number
+    check("Nodes", nodes)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=10000",
+        "offset=-1",
+        "sortBy=labels",
+        "filterBy=uid==x",
+        "filterBy=status==Odd",
+        "filterBy=x",
+        "filterBy=clusterUuid==nonsense",
+        "search=%00",
+        "filterBy=name==%00",
+    ],
+)
+def test_a_wrong_query_is_a_400(api: Client, cluster: Cluster, query: str) -> None:
+    answer = api.get(f"/api/v1/nodes?{query}")
+
+    assert answer.status_code == 400, answer.content
+    assert set(answer.json()) >= {"code", "message", "details"}
