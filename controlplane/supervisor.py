@@ -95,6 +95,8 @@ class Supervisor:
         while any(child.runs for child in children) and time.monotonic() < deadline:
             time.sleep(0.02)
         for child in children:
+            if child.runs:
+                self._say(f"{child.name} did not end within {STOP_SECONDS:.0f} s and is killed.")
             _signal_group(child, signal.SIGKILL)
             if child.process is not None:
                 child.process.wait()
