@@ -9,8 +9,9 @@ from starlette.routing import Route
 
 from simulator.api import discovery, fault_http, resource_http
 from simulator.api.errors import ApiError
-from simulator.api.http import METHODS, json_response, status_response
+from simulator.api.http import METHODS, bytes_response, json_response, page_not_found, status_response
 from simulator.api.middleware import FaultMiddleware, IdentityMiddleware
+from simulator.api.openapi import Documents
 from simulator.api.paths import parse
 from simulator.api.server import Server
 
@@ -35,12 +36,23 @@ def build_app(server: Server) -> Starlette:
     async def version(request: Request) -> Response:
         return json_response(VERSION)
 
+    documents = Documents(server)
+
+    async def openapi_index(request: Request) -> Response:
+        return json_response(documents.index())
+
+    async def openapi_document(request: Request) -> Response:
+        found = documents.document(request.path_params["path"])
+        return page_not_found() if found is None else bytes_response(found)
+
     app = Starlette(
         routes=[
             Route("/healthz", health),
             Route("/livez", health),
             Route("/readyz", health),
             Route("/version", version),
+            Route("/openapi/v3", openapi_index),
+            Route("/openapi/v3/{path:path}", openapi_document),
             *fault_http.routes(server),
             Route("/{path:path}", anything, methods=METHODS),
         ]

@@ -62,7 +62,7 @@ def bootstrap(server: "Server") -> None:
     for name, groups in _BINDINGS.items():
         _ensure(server, (*_versioned(CLUSTER_ROLE_BINDINGS),), None, _binding(name, groups))
     for path in sorted(CRDS.glob("*.yaml")):
-        for document in yaml.safe_load_all(path.read_text()):
+        for document in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
             _ensure(server, ("apiextensions.k8s.io", "v1", "customresourcedefinitions"), None, document)
 
 

@@ -89,9 +89,11 @@ class Registry:
     def __init__(self) -> None:
         self._resources: dict[tuple[str, str, str], Resource] = {}
         self._preferred: dict[str, list[str]] = {}
+        self.generation = 0  # grows with every change
 
     def add(self, resource: Resource) -> None:
         kind = resource.kind
+        self.generation += 1
         self._resources[(kind.group, kind.version, kind.plural)] = resource
         versions = self._preferred.setdefault(kind.group, [])
         if kind.version not in versions:
@@ -99,6 +101,7 @@ class Registry:
             versions.sort(key=version_priority, reverse=True)
 
     def remove(self, group: str, version: str, plural: str) -> None:
+        self.generation += 1
         self._resources.pop((group, version, plural), None)
         if not any(key[:2] == (group, version) for key in self._resources):
             versions = self._preferred.get(group, [])
