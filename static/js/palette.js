@@ -51,10 +51,11 @@ if (palette) {
     }
   });
   input.addEventListener("input", () => {
-    if (input.value.trim() === "") {
-      document.getElementById("palette-results").replaceChildren(...pages.map((page) => page.cloneNode(true)));
-      mark(0);
-    }
+    const words = input.value.trim().toLowerCase();
+    if (words && input.hasAttribute("hx-get")) return;
+    const fitting = pages.filter((page) => page.textContent.toLowerCase().includes(words));
+    document.getElementById("palette-results").replaceChildren(...fitting.map((page) => page.cloneNode(true)));
+    mark(0);
   });
   palette.addEventListener("htmx:afterSettle", () => mark(0));
 }
