@@ -195,8 +195,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Builder], ...] = tuple(
         (r"Queue '([^']*)' does not exist", _simple(CauseKind.QUEUE_MISSING, "queue")),
         (r"Requested topology (\S+) does not exist", _simple(CauseKind.TOPOLOGY_MISSING, "topology")),
         (
-            r"topology (\S+), requirement (\S*) couldn't be satisfied for job <(?:[^<>]|<[^<>]*>)*>(?:, subgroup (\S+?))?"
-            r"(?:: not enough resources in (.+?) to allocate the job.*)?\.*$",
+            r"topology (\S+), requirement (\S*) couldn't be satisfied for job <(?:[^<>]|<[^<>]*>)*>"
+            r"(?:, subgroup (\S+?))?(?:: not enough resources in (.+?) to allocate the job.*)?\.*$",
             _level,
         ),
         (
