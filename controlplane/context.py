@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.permissions import ROLE_LABELS, ROLES, has_right
+from clusters.models import Cluster
 
 Text = str | Promise
 
@@ -42,6 +44,28 @@ class Group:
     label: Text
     entries: tuple[Entry, ...]
 
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a picker."""
+
+    label: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """A picker of the top bar."""
+
+    label: str
+    icon: str
+    choices: tuple[Choice, ...]
+
+
+# Pages that take ?cluster=.
+SCOPED_PAGES = ("overview",)
+MAX_CHOICES = 50
 
 NAVIGATION: Sequence[tuple[Text, Sequence[Page]]] = (
     (
@@ -82,6 +106,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
     return {
         "nav": tuple(_groups(request, user)),
         "account_role": _role_label(user),
+        "scope": _scope(request, user),
         "live_url": reverse("live"),
     }
 
@@ -103,6 +128,18 @@ def _entry(request: HttpRequest, page: Page) -> Entry | None:
     current = request.path == url or (url != "/" and request.path.startswith(url))
     cluster = request.GET.get("cluster", "")
     return Entry(page.label, page.icon, f"{url}?{urlencode({'cluster': cluster})}" if cluster else url, current)
+
+
+def _scope(request: HttpRequest, user: User) -> tuple[Picker, ...]:
+    """The picker of a cluster, on the pages that list what several clusters hold."""
+    if request.path not in {reverse(name) for name in SCOPED_PAGES}:
+        return ()
+    names = list(Cluster.objects.visible_to(user).order_by("name").values_list("name", flat=True)[:MAX_CHOICES])
+    chosen = request.GET.get("cluster", "")
+    every = gettext("All clusters")
+    choices = [Choice(every, request.path, current=not chosen)]
+    choices += [Choice(name, f"{request.path}?{urlencode({'cluster': name})}", name == chosen) for name in names]
+    return (Picker(chosen if chosen in names else every, "server", tuple(choices)),)
 
 
 def _role_label(user: User) -> Text:

@@ -80,6 +80,12 @@ class PoolRow:
     figures: PoolFigures
 
     @property
+    def share(self) -> str:
+        """Which part of it is allocated, in words."""
+        gpus = self.figures.gpus
+        return percent(gpus.allocated, gpus.total) if gpus.total else "–"
+
+    @property
     def parts(self) -> list[tuple[str, Decimal | int]]:
         """What its bar is made of."""
         gpus = self.figures.gpus

@@ -116,7 +116,6 @@ INSTALLED_APPS = (
 MIDDLEWARE = (
     "core.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "core.middleware.PrivateAnswersMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -171,7 +170,6 @@ USE_TZ = True
 STATIC_URL = "/static/"
 # Where collectstatic puts the files for a web server in front; without it the web process serves them itself.
 STATIC_ROOT = os.environ.get("MUSTER_STATIC_ROOT") or None
-WHITENOISE_USE_FINDERS = True
 STATICFILES_DIRS = (BASE_DIR / "static",)
 
 CONTENT_SECURITY_POLICY = {

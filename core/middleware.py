@@ -33,7 +33,7 @@ class RequestIdMiddleware(MiddlewareMixin):
 
 
 class PrivateAnswersMiddleware(MiddlewareMixin):
-    """Nothing that Muster answers may stay in a shared cache; static files are served before this."""
+    """Nothing that Muster answers may stay in a shared cache; static files never come here."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if "Cache-Control" not in response.headers:
