@@ -26,7 +26,7 @@ class Context:
         self.client = client
         self.options = options
         self.faults = faults or Faults()
-        self.informers = InformerSet(client)
+        self.informers = InformerSet(client, options.resync_s)
         self.events = EventRecorder(client, self.now)
 
     def now(self) -> datetime:

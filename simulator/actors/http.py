@@ -1,10 +1,11 @@
 """`KubeClient` over HTTP against any API server: the simulated one or a real kube-apiserver."""
 
 import base64
+import contextlib
 import json
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -91,15 +92,15 @@ class HttpClient:
         }
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=WATCH_S + 30)
         url = self._server + kind.path(namespace)
-        async with self._open().get(url, params=query, timeout=timeout) as response:
-            if response.status != 200:
-                raise _refusal(response.status, await response.read())
-            async for line in _lines(response.content):
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    status = event["object"]
-                    raise KubeError(status.get("code", 500), status.get("reason", ""), status.get("message", ""))
-                yield WatchEvent(event["type"], event["object"])
+        with _connection_errors(f"watch {kind.plural}"):
+            async with self._open().get(url, params=query, timeout=timeout) as response:
+                if response.status != 200:
+                    raise _refusal(response.status, await response.read())
+                async for line in _lines(response.content):
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        raise _refusal(event["object"].get("code", 500), json.dumps(event["object"]).encode())
+                    yield WatchEvent(event["type"], event["object"])
 
     async def create(self, kind: Kind, body: Object, namespace: str | None = None) -> Object:
         namespace = namespace or body["metadata"].get("namespace")
@@ -170,16 +171,14 @@ class HttpClient:
     ) -> Object:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": content_type} if data is not None else {}
-        try:
+        with _connection_errors(f"{method} {path}"):
             async with self._open().request(
                 method, self._server + path, data=data, headers=headers, params=query
             ) as response:
                 answer = await response.read()
                 if response.status >= 400:
                     raise _refusal(response.status, answer)
-        except (TimeoutError, aiohttp.ClientError) as error:
-            raise ConnectionError(f"{method} {path}: {error!r}") from error
-        found: Object = json.loads(answer)
+            found: Object = json.loads(answer)
         return found
 
     def _open(self) -> aiohttp.ClientSession:
@@ -188,17 +187,23 @@ class HttpClient:
         return self._session
 
 
-async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Lines of any length; a broken connection is an OSError."""
-    rest = b""
+@contextlib.contextmanager
+def _connection_errors(what: str) -> Iterator[None]:
+    """What breaks on the way, a torn answer included, is an OSError."""
     try:
-        async for chunk in stream.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                if line.strip():
-                    yield line
-    except (TimeoutError, aiohttp.ClientError) as error:
-        raise ConnectionError(repr(error)) from error
+        yield
+    except (aiohttp.ClientError, TimeoutError, json.JSONDecodeError) as error:
+        raise ConnectionError(f"{what}: {error!r}") from error
+
+
+async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length."""
+    rest = b""
+    async for chunk in stream.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line
 
 
 def _path(kind: Kind, metadata: Mapping[str, Any], subresource: str) -> str:

@@ -1,14 +1,15 @@
 """A cache of one kind, kept current by list and watch: the actors' only way to read the cluster.
 
 Callbacks are synchronous and get (old, new); they must only note what has to be done (put a key into a
-queue). A 410 or a broken watch leads to a fresh list whose differences are delivered as changes, so nobody
-depends on having seen every event. A kind that the server does not serve is an empty cache that is asked
-for again from time to time.
+queue). A 410, a broken watch and the resync time lead to a fresh list whose differences are delivered as
+changes, so nobody depends on having seen every event. A kind that the server does not serve is an empty cache
+that is asked for again from time to time.
 """
 
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 
 from clusters.kinds import Kind
@@ -30,10 +31,11 @@ BATCH = 500
 class Informer:
     """All objects of `kind`, indexed; read with `get`, `values`, `by_index`."""
 
-    def __init__(self, client: KubeClient, kind: Kind) -> None:
+    def __init__(self, client: KubeClient, kind: Kind, resync_s: float = math.inf) -> None:
         self.kind = kind
         self.synced = asyncio.Event()
         self._client = client
+        self._resync_s = resync_s
         self._objects: dict[Key, Object] = {}
         self._indexers: dict[str, Indexer] = {}
         self._indices: dict[str, dict[str, set[Key]]] = {}
@@ -80,7 +82,8 @@ class Informer:
             try:
                 version = await self._relist()
                 backoff = FIRST_BACKOFF_S
-                await self._watch(version)
+                await self._watch_until_resync(version)
+                continue
             except KubeError as error:
                 if error.code == 404 and not self.synced.is_set():
                     self.synced.set()
@@ -103,6 +106,12 @@ class Informer:
             self._put(obj)
         self.synced.set()
         return listed.resource_version
+
+    async def _watch_until_resync(self, version: str) -> None:
+        """A fresh list from time to time heals what a watch lost without a word."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if math.isinf(self._resync_s) else self._resync_s):
+                await self._watch(version)
 
     async def _watch(self, version: str) -> None:
         """Follows the watch, and resumes it from the last version seen until the server refuses."""
@@ -162,12 +171,13 @@ class Informer:
 class InformerSet:
     """One informer per kind, shared by all actors of a process."""
 
-    def __init__(self, client: KubeClient) -> None:
+    def __init__(self, client: KubeClient, resync_s: float = math.inf) -> None:
         self._client = client
+        self._resync_s = resync_s
         self._informers: dict[Kind, Informer] = {}
 
     def of(self, kind: Kind) -> Informer:
-        return self._informers.setdefault(kind, Informer(self._client, kind))
+        return self._informers.setdefault(kind, Informer(self._client, kind, self._resync_s))
 
     async def run(self) -> None:
         """Runs every informer asked for so far, until cancelled."""

@@ -27,6 +27,8 @@ class ActorOptions:
     schedule_period_s: float = 0.2
     retry_period_s: float = 5.0
     """A pending gang is tried again after this time even when nothing changed (fairness over time)."""
+    resync_s: float = 60.0
+    """Every kind is listed afresh after this time, in case a watch lost something."""
     seed: int = 1
     component_namespaces: tuple[str, ...] = ("kai-scheduler", "grove-system", "dynamo-system", "gpu-operator")
     shard_arguments: dict[str, str] = field(default_factory=dict)

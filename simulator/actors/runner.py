@@ -14,7 +14,8 @@ from simulator.actors.grove.podcliqueset import PodCliqueSetController
 from simulator.actors.grove.scaling_group import ScalingGroupController
 from simulator.actors.grove.topology_binding import TopologyBindingController
 from simulator.actors.kubelet.nodes import NodeLifecycle
-from simulator.actors.kubelet.pods import Logs, PodLifecycle
+from simulator.actors.kubelet.output import Output
+from simulator.actors.kubelet.pods import PodLifecycle
 from simulator.actors.options import ActorOptions
 from simulator.actors.podgrouper.controller import PodGrouper
 from simulator.actors.scheduler.accounts import PodGroupAccounts, QueueAccounts, ShardStatus
@@ -46,7 +47,6 @@ async def run_actors(client: KubeClient, hooks: Hooks | None, options: ActorOpti
 
 def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
     wanted = context.options.actors
-    logs: Logs | None = hooks.logs if hooks else None
     controllers: dict[str, list[Any]] = {
         "dynamo": [GraphController],
         "grove": [
@@ -67,5 +67,7 @@ def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[
     if "exporters" in wanted and hooks is not None:
         running.append(("Exporters", Exporters(context, hooks.proxies).run))
     if "kubelet" in wanted:
-        running.append(("PodLifecycle", PodLifecycle(context, logs).run))
+        output = Output(context, hooks.logs if hooks else None)
+        running.append(("PodLifecycle", PodLifecycle(context, output).run))
+        running.append(("Output", output.run))
     return running

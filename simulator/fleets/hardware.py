@@ -48,8 +48,7 @@ def node_manifest(machine: Machine) -> Object:
         annotations[UNHEALTHY_GPUS] = str(machine.unhealthy)
     spec: Object = {"podCIDR": _pod_cidr(machine.name), "providerID": f"metal://{machine.zone}/{machine.name}"}
     if machine.cordoned:
-        taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": BOOTED}
-        spec |= {"unschedulable": True, "taints": [taint]}
+        spec["unschedulable"] = True
     return {
         "apiVersion": NODE.api_version,
         "kind": NODE.kind,

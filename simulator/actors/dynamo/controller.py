@@ -17,8 +17,10 @@ from simulator.actors.dynamo.admission import refusal
 from simulator.actors.dynamo.graph import Graph, read_graph
 from simulator.actors.dynamo.render import pod_clique_set, queue_of, service_account, services
 from simulator.actors.dynamo.status import component_state, failed_status, graph_status
+from simulator.actors.grove.admission import WEBHOOK
+from simulator.actors.grove.admission import refusal as grove_refusal
 from simulator.actors.grove.podcliqueset import BY_SET, by_set, set_key
-from simulator.actors.grove.topology import domain_keys
+from simulator.actors.grove.topology import Bindings, domain_keys
 from simulator.actors.objects import Key, controller_of, is_deleting, key_of
 from simulator.client import Object
 
@@ -53,10 +55,7 @@ class GraphController(Controller):
         kind, dgd = self._find(key)
         if dgd is None or is_deleting(dgd):
             return None
-        domains = {
-            binding["metadata"]["name"]: set(domain_keys(binding))
-            for binding in self.informer(GROVE_CLUSTER_TOPOLOGY_BINDING).values()
-        }
+        domains = {name: set(domain_keys(binding)) for name, binding in self._bindings().items()}
         problem = refusal(dgd, domains)
         if problem:
             return await self._fail(kind, dgd, problem)
@@ -66,7 +65,11 @@ class GraphController(Controller):
         kai = self.context.options.kai_enabled
         if kai and self.informer(KAI_QUEUE).get(("", queue_of(graph))) is None:
             return await self._fail(kind, dgd, f"queue '{queue_of(graph)}' not found in cluster")
-        await self._sync(dgd, graph, kai=kai)
+        pcs = pod_clique_set(dgd, graph, kai=kai)
+        refused = grove_refusal(pcs, self._bindings(), own_backend=self.context.options.grove_kai_backend)
+        if refused:
+            return await self._fail(kind, dgd, f"failed to sync PodCliqueSet: {WEBHOOK}{refused}")
+        await self._sync(dgd, graph, pcs)
         await self._report(kind, dgd, graph)
         return None
 
@@ -84,11 +87,15 @@ class GraphController(Controller):
             return DYNAMO_GRAPH_DEPLOYMENT, objects
         return DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, self.informer(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1).values()
 
-    async def _sync(self, dgd: Object, graph: Graph, *, kai: bool) -> None:
+    def _bindings(self) -> Bindings:
+        found = self.informer(GROVE_CLUSTER_TOPOLOGY_BINDING).values()
+        return {binding["metadata"]["name"]: binding for binding in found}
+
+    async def _sync(self, dgd: Object, graph: Graph, pcs: Object) -> None:
         await self.context.ensure(SERVICE_ACCOUNT, service_account(dgd, graph))
         for service in services(dgd, graph):
             await self.context.ensure(SERVICE, service)
-        await self.context.ensure(GROVE_POD_CLIQUE_SET, pod_clique_set(dgd, graph, kai=kai))
+        await self.context.ensure(GROVE_POD_CLIQUE_SET, pcs)
 
     async def _report(self, kind: Kind, dgd: Object, graph: Graph) -> None:
         key = key_of(dgd)

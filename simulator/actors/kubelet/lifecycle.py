@@ -49,33 +49,6 @@ def status_at(step: Step, pod: Object, now: str, *, failing_image: str = "") -> 
     return status, conditions
 
 
-def restarted(pod: Object, now: str, exit_code: int, reason: str) -> Object:
-    """Status of a pod whose main container ended and is running again, not ready yet."""
-    containers = []
-    for number, old in enumerate(status_of(pod).get("containerStatuses") or ()):
-        if number:
-            containers.append(old)
-            continue
-        running = (old.get("state") or {}).get("running") or {}
-        ended = {
-            "exitCode": exit_code,
-            "reason": reason,
-            "startedAt": running.get("startedAt", now),
-            "finishedAt": now,
-        }
-        containers.append(
-            {
-                **old,
-                "ready": False,
-                "started": False,
-                "restartCount": old.get("restartCount", 0) + 1,
-                "lastState": {"terminated": ended},
-                "state": {"running": {"startedAt": now}},
-            }
-        )
-    return {"containerStatuses": containers}
-
-
 def waits_for(pod: Object) -> list[tuple[str, int]]:
     """(PodClique, ready pods) that Grove's init container waits for."""
     found = []

@@ -27,12 +27,16 @@ def ready_line(pod: Object, moment: str) -> str:
     return f"{moment}  INFO dynamo_runtime::pipeline: endpoint generate registered, ready for requests"
 
 
-def request_line(moment: str, running: int, tokens_per_second: float, cache_percent: float) -> str:
-    """vLLM's periodic figures."""
+def busy_line(pod: Object, moment: str, level: float) -> str:
+    """What a serving main container prints from time to time; `level` is how busy it is, 0…1."""
+    if labels_of(pod).get(COMPONENT_TYPE) == "frontend":
+        requests = round(12 * level)
+        return f"{moment}  INFO dynamo_llm::http::service: {requests} requests in flight, model ready"
+    speed = 2400 * level
     return (
-        f"INFO {moment} [loggers.py:127] Engine 000: Avg prompt throughput: {tokens_per_second * 3:.1f} tokens/s, "
-        f"Avg generation throughput: {tokens_per_second:.1f} tokens/s, Running: {running} reqs, Waiting: 0 reqs, "
-        f"GPU KV cache usage: {cache_percent:.1f}%, Prefix cache hit rate: 41.7%"
+        f"INFO {moment} [loggers.py:127] Engine 000: Avg prompt throughput: {speed * 3:.1f} tokens/s, "
+        f"Avg generation throughput: {speed:.1f} tokens/s, Running: {round(24 * level)} reqs, Waiting: 0 reqs, "
+        f"GPU KV cache usage: {90 * level:.1f}%, Prefix cache hit rate: 41.7%"
     )
 
 

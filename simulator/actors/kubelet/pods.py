@@ -1,32 +1,19 @@
 """Drives bound pods through their life, and removes those that were deleted, for all nodes at once."""
 
 import asyncio
-import logging
-from typing import Protocol
 
 from clusters.kinds import NODE, POD
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
+from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
 from simulator.actors.kubelet.lifecycle import Step, images_of, status_at, waits_for
-from simulator.actors.kubelet.logs import ready_line, start_lines
+from simulator.actors.kubelet.output import Output
 from simulator.actors.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
 from simulator.client import Object
 
-log = logging.getLogger(__name__)
-
-LOST_NODE = "node.kubernetes.io/unreachable"
-BY_CLIQUE = "podclique"
 BY_NODE = "node"
 INIT_POLL_S = 0.5
 FINISHED = ("Failed", "Succeeded")
-
-
-class Logs(Protocol):
-    """Where container output goes (`simulator.api.hooks.PodLogs`)."""
-
-    def append(self, namespace: str, pod: str, container: str, line: str) -> None: ...
-
-    def clear(self, namespace: str, pod: str) -> None: ...
 
 
 class PodLifecycle(Controller):
@@ -35,15 +22,18 @@ class PodLifecycle(Controller):
     kinds = (POD, NODE)
     workers = 8
 
-    def __init__(self, context: Context, logs: Logs | None) -> None:
-        self._logs = logs
+    def __init__(self, context: Context, output: Output) -> None:
+        self._output = output
         self._bound_at: dict[str, float] = {}
         self._started_at: dict[str, float] = {}
+        self._deleted_at: dict[str, float] = {}
         super().__init__(context)
 
     def setup(self) -> None:
         pods = self.informer(POD)
         pods.add_index(BY_NODE, lambda pod: [spec_of(pod).get("nodeName") or ""])
+        pods.add_index(BY_CLIQUE, lambda pod: ["/".join(key) for key in clique_key(pod)])
+        pods.subscribe(self._on_removed)
         self.watch(POD, _needs_work)
         self.watch(NODE, self._pods_of_node)
         self.context.faults.on_change(self._on_fault)
@@ -51,7 +41,7 @@ class PodLifecycle(Controller):
     async def reconcile(self, key: Key) -> float | None:
         pod = self.informer(POD).get(key)
         if pod is None:
-            self._forget(key)
+            self._output.forget(key)
             return None
         node = spec_of(pod).get("nodeName") or ""
         if is_deleting(pod):
@@ -73,9 +63,7 @@ class PodLifecycle(Controller):
         if left > 0:
             return left
         await self._write(pod, Step.READY)
-        self._log_ready(pod)
-        self._bound_at.pop(uid, None)
-        self._started_at.pop(uid, None)
+        self._output.ready(pod)
         return None
 
     async def _start(self, pod: Object) -> float:
@@ -92,7 +80,7 @@ class PodLifecycle(Controller):
             return left
         await self._write(pod, Step.RUNNING)
         self._started_at[uid] = now
-        self._log_start(pod)
+        self._output.start(pod)
         return self.context.options.readiness_s
 
     async def _terminate(self, pod: Object, node: str) -> float | None:
@@ -103,12 +91,11 @@ class PodLifecycle(Controller):
         uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
         grace = pod["metadata"].get("deletionGracePeriodSeconds", 30)
         needed = min(self.context.options.termination_s, grace) if node and exists else 0.0
-        left = self._bound_at.setdefault(f"{uid}-", now) + needed - now
+        left = self._deleted_at.setdefault(uid, now) + needed - now
         if left > 0:
             return left
         await self.context.delete(POD, pod, grace_period_seconds=0)
-        self._bound_at.pop(f"{uid}-", None)
-        self._forget(key_of(pod))
+        self._output.forget(key_of(pod))
         return None
 
     async def _write(self, pod: Object, step: Step, failing: str = "") -> None:
@@ -140,21 +127,11 @@ class PodLifecycle(Controller):
         fault = self.context.faults.active("node-lost")
         return fault is not None and fault.parameters.get("node", node) == node
 
-    def _log_start(self, pod: Object) -> None:
-        if self._logs is not None:
-            namespace, name = key_of(pod)
-            for container, line in start_lines(pod, self.context.timestamp()):
-                self._logs.append(namespace, name, container, line)
-
-    def _log_ready(self, pod: Object) -> None:
-        if self._logs is not None:
-            namespace, name = key_of(pod)
-            container = spec_of(pod)["containers"][0]["name"]
-            self._logs.append(namespace, name, container, ready_line(pod, self.context.timestamp()))
-
-    def _forget(self, key: Key) -> None:
-        if self._logs is not None:
-            self._logs.clear(*key)
+    def _on_removed(self, old: Object | None, new: Object | None) -> None:
+        if old is not None and new is None:
+            uid = old["metadata"]["uid"]
+            for times in (self._bound_at, self._started_at, self._deleted_at):
+                times.pop(uid, None)
 
     def _pods_of_node(self, node: Object) -> list[Key]:
         pods = self.informer(POD).by_index(BY_NODE, node["metadata"]["name"])

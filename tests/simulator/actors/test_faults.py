@@ -1,6 +1,6 @@
 """What lives in the cluster under the faults of the switchboard, and its recovery."""
 
-from clusters.kinds import DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
+from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
 
 GPU = "nvidia.com/gpu"
 IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
@@ -203,3 +203,18 @@ def test_watches_that_break_lose_nothing(play):
         await cluster.running(2)
 
     play(scenario)
+
+
+def test_what_a_watch_loses_without_a_word_is_found_at_the_next_resync(play):
+    async def scenario(cluster):
+        await cluster.submit(graph(replicas=1))
+        await cluster.running(1)
+        cluster.faults.switch_on("watch-lossy", {})
+        current = await cluster.graph()
+        components = [{**component, "replicas": 2} for component in current["spec"]["components"]]
+        await cluster.client.patch(DYNAMO_GRAPH_DEPLOYMENT, "qwen", "team", {"spec": {"components": components}})
+        cluster.faults.switch_off("watch-lossy")
+
+        await cluster.running(2)
+
+    play(scenario, resync_s=0.3)

@@ -318,3 +318,56 @@ def test_a_deleted_pod_comes_back_in_its_gang(play):
         await cluster.running(3)
 
     play(scenario)
+
+
+def test_startup_order_holds_a_clique_back_until_the_one_before_it_is_ready(play):
+    async def scenario(cluster):
+        def clique(name, *after):
+            pod = {"containers": [{"name": "m", "image": "i:1"}]}
+            starts = {"startsAfter": list(after)} if after else {}
+            return {"name": name, "spec": {"roleName": name, "replicas": 1, "podSpec": pod, **starts}}
+
+        template = {"cliqueStartupType": "CliqueStartupTypeInOrder", "cliques": [clique("a"), clique("b")]}
+        body = {
+            "apiVersion": "grove.io/v1alpha1",
+            "kind": "PodCliqueSet",
+            "metadata": {"name": "one", "namespace": "team", "labels": {"kai.scheduler/queue": "team"}},
+            "spec": {"replicas": 1, "template": template},
+        }
+        await cluster.client.create(GROVE_POD_CLIQUE_SET, body, "team")
+
+        first, second = sorted(await cluster.running(2), key=lambda pod: pod["metadata"]["name"])
+
+        assert [c["args"] for c in second["spec"]["initContainers"]] == [["--podcliques=one-0-a:1"]]
+        [init] = second["status"]["initContainerStatuses"]
+        assert init["state"]["terminated"]["reason"] == "Completed"
+        assert "initContainers" not in first["spec"]
+
+    play(scenario)
+
+
+def test_groves_refusal_becomes_the_graphs_status(play):
+    async def scenario(cluster):
+        await cluster.add_binding()
+        await cluster.submit(graph(worker("decode", 1, 1), **packed(required="shelf")))
+
+        status = await cluster.wait_for(lambda: has_state(cluster, "failed"))
+
+        [ready] = [c for c in status["conditions"] if c["type"] == "Ready"]
+        assert "topology domain 'shelf' does not exist in cluster topology [zone rack host]" in ready["message"]
+
+    play(scenario)
+
+
+def test_pods_print_what_their_role_prints(play):
+    async def scenario(cluster):
+        await cluster.submit(graph(worker("decode", 1, 1)))
+        pods = {p["metadata"]["labels"]["nvidia.com/dynamo-component"]: p for p in await cluster.running(2)}
+
+        def lines(component):
+            return "\n".join(cluster.server.hooks.logs.lines(("team", pods[component]["metadata"]["name"], "main"))[0])
+
+        assert "Initializing a V1 LLM engine with config: model='Qwen/Qwen3-32B', role=decode" in lines("decode")
+        assert "Starting HTTP(S) service" in lines("Frontend")
+
+    play(scenario)
