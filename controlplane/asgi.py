@@ -41,4 +41,5 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
             headers["Cache-Control"] = "no-cache"
         await send(message)
 
-    await _static(scope, receive, send_static)
+    # Without extensions the file is read here, so that it can be compressed.
+    await _static({**scope, "extensions": {}}, receive, send_static)

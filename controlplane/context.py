@@ -64,7 +64,14 @@ class Picker:
 
 
 # Pages that take ?cluster=.
-SCOPED_PAGES = ("overview",)
+SCOPED_PAGES = (
+    "overview",
+    "clusters:node-list",
+    "clusters:node-map",
+    "topology:topology-list",
+    "topology:node-pool-list",
+    "metrics:gpu-utilisation",
+)
 MAX_CHOICES = 50
 
 NAVIGATION: Sequence[tuple[Text, Sequence[Page]]] = (
@@ -132,7 +139,8 @@ def _entry(request: HttpRequest, page: Page) -> Entry | None:
 
 def _scope(request: HttpRequest, user: User) -> tuple[Picker, ...]:
     """The picker of a cluster, on the pages that list what several clusters hold."""
-    if request.path not in {reverse(name) for name in SCOPED_PAGES}:
+    match = request.resolver_match
+    if match is None or match.view_name not in SCOPED_PAGES:
         return ()
     names = list(Cluster.objects.visible_to(user).order_by("name").values_list("name", flat=True)[:MAX_CHOICES])
     chosen = request.GET.get("cluster", "")
