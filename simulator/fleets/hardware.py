@@ -75,7 +75,7 @@ def _status(machine: Machine) -> Object:
         GPU: str(machine.gpus - machine.unhealthy),
     }
     addresses = [
-        {"type": "InternalIP", "address": _address(machine.name)},
+        {"type": "InternalIP", "address": node_address(machine.name)},
         {"type": "Hostname", "address": machine.name},
     ]
     return {
@@ -159,7 +159,8 @@ def _identity(name: str) -> dict[str, str]:
     return {"machineID": digest[:32], "systemUUID": text, "bootID": text[::-1]}
 
 
-def _address(name: str) -> str:
+@cache
+def node_address(name: str) -> str:
     digest = hashlib.sha256(name.encode()).digest()
     return f"10.20.{digest[0]}.{max(digest[1], 1)}"
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from clusters.kinds import DEPLOYMENT, NODE, POD
-from simulator.actors.kubelet.lifecycle import Step, status_at
+from simulator.actors.kubelet.lifecycle import Step, address_of, status_at
 from simulator.actors.objects import merged_conditions, timestamp
 from simulator.client import KubeClient, KubeError, Object
+from simulator.fleets.hardware import node_address
 from simulator.fleets.large import large
 from simulator.fleets.platform import Entry
 from simulator.fleets.small import empty, small
@@ -16,6 +17,10 @@ from simulator.fleets.small import empty, small
 FLEETS: dict[str, Callable[[], Iterable[Entry]]] = {"small": small, "empty": empty, "large": large}
 
 CollectionName = tuple[str, str]
+_SPREAD = 0x9E3779B97F4A7C15F39CC0605CEDC835
+"""Odd, so that consecutive versions give different and different-looking UIDs."""
+_RUNNING: dict[int, tuple[list[Object], Object]] = {}
+"""Status of a running pod per container list (kept alive here, so that its id stays its own)."""
 
 
 class BulkStore(Protocol):
@@ -60,7 +65,7 @@ def restore_fleet(store: BulkStore, name: str, taken: Iterable[CollectionName] =
         version += 1
         body["metadata"] = {
             **body["metadata"],
-            "uid": str(uuid.UUID(int=version << 64 | len(name))),
+            "uid": str(uuid.UUID(int=version * _SPREAD % 2**128, version=4)),
             "creationTimestamp": now,
             "resourceVersion": str(version),
             "generation": 1,
@@ -80,10 +85,18 @@ def complete(kind: str, manifest: Object) -> Object:
 
 
 def _running(pod: Object) -> Object:
-    now = timestamp(datetime.now(UTC))
-    identified = {**pod, "metadata": {"uid": pod["metadata"]["name"], **pod["metadata"]}}
-    status, conditions = status_at(Step.READY, identified, now)
-    return {**status, "qosClass": "BestEffort", "conditions": merged_conditions((), conditions, now)}
+    """Pods of one template share everything but their addresses."""
+    containers = pod["spec"]["containers"]
+    known = _RUNNING.get(id(containers))
+    if known is None or known[0] is not containers:
+        now = timestamp(datetime.now(UTC))
+        identified = {**pod, "metadata": {"uid": pod["metadata"]["name"], **pod["metadata"]}}
+        status, conditions = status_at(Step.READY, identified, now)
+        shared = {**status, "qosClass": "BestEffort", "conditions": merged_conditions((), conditions, now)}
+        known = _RUNNING[id(containers)] = (containers, shared)
+    address = address_of(f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}", 10)
+    node = node_address(pod["spec"]["nodeName"])
+    return {**known[1], "hostIP": node, "hostIPs": [{"ip": node}], "podIP": address, "podIPs": [{"ip": address}]}
 
 
 def _available(deployment: Object) -> Object:

@@ -104,6 +104,15 @@ def queue(name: str, parent: str = "", *, gpus: float = 0) -> Object:
     return {**_named(KAI_QUEUE, name), "spec": spec}
 
 
+_EXPORTER_CONTAINERS = [
+    {
+        "name": EXPORTER,
+        "image": EXPORTER_IMAGE,
+        "ports": [{"name": "metrics", "containerPort": EXPORTER_PORT, "protocol": "TCP"}],
+    }
+]
+
+
 def exporter_pods(nodes: Iterable[str]) -> Iterator[Entry]:
     """A running dcgm-exporter per node."""
     for number, node in enumerate(nodes):
@@ -119,13 +128,7 @@ def exporter_pod(node: str, number: int) -> Object:
         "spec": {
             "nodeName": node,
             "priorityClassName": "system-node-critical",
-            "containers": [
-                {
-                    "name": EXPORTER,
-                    "image": EXPORTER_IMAGE,
-                    "ports": [{"name": "metrics", "containerPort": EXPORTER_PORT, "protocol": "TCP"}],
-                }
-            ],
+            "containers": _EXPORTER_CONTAINERS,
             "tolerations": [{"operator": "Exists"}],
         },
     }

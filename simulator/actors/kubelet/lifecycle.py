@@ -19,12 +19,17 @@ class Step(Enum):
     LOST = auto()
 
 
-def status_at(step: Step, pod: Object, now: str, *, failing_image: str = "") -> tuple[Object, list[Object]]:
-    """(status without conditions, conditions) of a pod at `step`; `failing_image` with IMAGE_FAILED."""
+def status_at(
+    step: Step, pod: Object, now: str, *, host: str = "", failing_image: str = ""
+) -> tuple[Object, list[Object]]:
+    """(status without conditions, conditions) of a pod at `step`.
+
+    `host` is the node's address; `failing_image`, with IMAGE_FAILED, the part that cannot be pulled.
+    """
     started = step in (Step.RUNNING, Step.READY)
     status: Object = {
         "phase": "Running" if started or step is Step.LOST else "Pending",
-        "hostIP": address_of(spec_of(pod).get("nodeName", ""), 10),
+        **({"hostIP": host, "hostIPs": [{"ip": host}]} if host else {}),
         "startTime": status_of(pod).get("startTime") or now,
         "containerStatuses": [
             _container(c, step, pod, now, failing_image) for c in spec_of(pod).get("containers") or ()

@@ -99,8 +99,14 @@ class PodLifecycle(Controller):
         return None
 
     async def _write(self, pod: Object, step: Step, failing: str = "") -> None:
-        status, conditions = status_at(step, pod, self.context.timestamp(), failing_image=failing)
+        host = self._address_of_node(spec_of(pod).get("nodeName", ""))
+        status, conditions = status_at(step, pod, self.context.timestamp(), host=host, failing_image=failing)
         await self.context.put_status(POD, pod, status, conditions)
+
+    def _address_of_node(self, name: str) -> str:
+        node = self.informer(NODE).get(("", name))
+        addresses = status_of(node).get("addresses") or () if node else ()
+        return next((str(a["address"]) for a in addresses if a.get("type") == "InternalIP"), "")
 
     async def _fail_image(self, pod: Object, image: str) -> float:
         await self._write(pod, Step.IMAGE_FAILED, image)

@@ -1,5 +1,6 @@
 """What the actors write is accepted by the schemas of KAI's and Grove's own CRDs, where those are at hand."""
 
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -33,11 +34,12 @@ KINDS = (
 pytestmark = pytest.mark.skipif(not CRDS.is_dir(), reason="the CRDs of KAI and Grove are not at hand")
 
 
+@cache
 def schemas():
     """JSON schema per (plural, version); unknown fields are errors, as pruning would lose them."""
     found = {}
     for path in CRDS.glob("*/*.yaml"):
-        crd = yaml.safe_load(path.read_text())
+        crd = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         for version in crd["spec"]["versions"]:
             schema = strict(version["schema"]["openAPIV3Schema"])
             schema["properties"]["metadata"] = {"type": "object"}
