@@ -31,7 +31,8 @@ _NUMBERING = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):]?)\s+")
 class NodeFacts:
     """What a tree needs of one node. GPU counts in devices: `gpus` is capacity, `unhealthy` = capacity − allocatable.
 
-    `pool` is the name of the node pool whose label it carries; `usable` is False where it is cordoned or not ready.
+    `pool` is the name of the node pool whose label it carries; `usable` is False where it is cordoned or not ready;
+    `id` is that of its page.
     """
 
     name: str
@@ -41,6 +42,7 @@ class NodeFacts:
     unhealthy: int = 0
     usable: bool = True
     pool: str = "default"
+    id: str = ""
 
 
 class KeyUse(StrEnum):

@@ -1,3 +1,4 @@
+import uuid
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ HOST = "kubernetes.io/hostname"
 @pytest.fixture
 def topology(cluster: Any) -> NetworkTopology:
     return NetworkTopology.objects.create(
-        id="7d8c2c0e-3f1e-4a6a-9b56-0d0f6f6c1a11", cluster=cluster, name="dc-topology", levels=[ZONE, RACK, HOST]
+        id=uuid.UUID("7d8c2c0e-3f1e-4a6a-9b56-0d0f6f6c1a11"),
+        cluster=cluster,
+        name="dc-topology",
+        levels=[ZONE, RACK, HOST],
     )
 
 

@@ -43,6 +43,7 @@ def facts_of(node: Node, held: Decimal) -> NodeFacts:
         unhealthy=max(0, node.gpu_capacity - usable),
         usable=takes_work(node),
         pool=node.node_pool or DEFAULT_NODE_POOL,
+        id=str(node.pk),
     )
 
 

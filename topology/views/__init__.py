@@ -1,0 +1,1 @@
+"""Pages of network topologies and node pools."""

@@ -1,0 +1,170 @@
+"""Making a topology, or replacing one: keys found on nodes, their order, the tree they make, the manifest."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from accounts.permissions import Scope, has_right, require
+from accounts.requests import actor_of
+from clusters.models import Cluster
+from clusters.selectors import chosen_cluster, cluster_list
+from core.errors import Conflict, InvalidInput, NotFound
+from topology import presenting, services
+from topology.draft import Draft, read_draft
+from topology.drawing import draw
+from topology.findings import Severity
+from topology.manifests import TopologySpec, topology_manifest
+from topology.models import NetworkTopology, NodePool
+from topology.selectors import TopologyRow, node_facts
+from topology.selectors.topologies import find_topology
+from topology.suggestions import CandidateKey, KeyUse
+from topology.views.topologies import node_url
+from topology.wording import finding_item, short_key
+
+RIGHT = "network-topologies:create"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def topology_new(request: HttpRequest) -> HttpResponse:
+    """The form; GET with fields is its preview, POST saves."""
+    require(request.user, RIGHT)
+    fields = request.POST if request.method == "POST" else request.GET
+    clusters = [row for row in cluster_list(request.user) if has_right(request.user, RIGHT, Scope(row.pk))]
+    cluster = chosen_cluster(request.user, fields.get("cluster", "")) or (clusters[0] if clusters else None)
+    if cluster is None:
+        return render(request, "topology/topology_new.html", {"clusters": []})
+    context = page_context(fields, cluster)
+    if request.method == "POST" and not fields.get("preview"):
+        try:
+            topology = _save(request, cluster, context["draft"])
+        except (InvalidInput, Conflict) as error:
+            return _again(request, {**context, "clusters": clusters}, error)
+        messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": topology.name})
+        return redirect("topology:topology-detail", topology.pk)
+    return render(request, "topology/topology_new.html", {**context, "clusters": clusters})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
+    """The same form for a topology whose keys are wrong: a new one, the pools move over, the old one goes."""
+    row = find_topology(request.user, pk)
+    if row.row is None:
+        raise NotFound("Resource id not found.")
+    for right in (RIGHT, "network-topologies:delete"):
+        require(request.user, right, row.row.scope)
+    fields: QueryDict = request.POST if request.method == "POST" else request.GET
+    if not fields.get("order_given") and not fields.get("use_paste"):
+        fields = _fields_of(row, fields)
+    context = {**page_context(fields, row.cluster), "replaces": row, "clusters": [row.cluster]}
+    if request.method == "POST":
+        draft: Draft = context["draft"]
+        try:
+            topology = services.replace_topology(
+                actor_of(request), topology=row.row, name=draft.name, levels=draft.levels
+            )
+        except (InvalidInput, Conflict) as error:
+            return _again(request, context, error)
+        messages.success(request, _("%(name)s takes its place; the cluster follows.") % {"name": topology.name})
+        return redirect("topology:topology-detail", topology.pk)
+    return render(request, "topology/topology_new.html", context)
+
+
+def _fields_of(row: TopologyRow, given: QueryDict) -> QueryDict:
+    """The form as it is opened for a replacement: the old levels, a name that is free."""
+    fields = QueryDict(mutable=True)
+    fields["order_given"] = "1"
+    fields["name"] = given.get("name") or f"{row.name[:60]}-2"
+    fields.setlist("level", list(row.levels))
+    fields.setlist("key", list(row.levels))
+    return fields
+
+
+def _save(request: HttpRequest, cluster: Cluster, draft: Draft) -> NetworkTopology:
+    return services.create_topology(actor_of(request), cluster=cluster, name=draft.name, levels=draft.levels)
+
+
+def _again(request: HttpRequest, context: dict[str, Any], error: InvalidInput | Conflict) -> HttpResponse:
+    faults = error.faults if isinstance(error, InvalidInput) else ()
+    at_name = [fault for fault in faults if fault.field == "name"]
+    shown = {
+        "name_error": " ".join(_sentence(fault) for fault in at_name) or (not faults and error.message) or "",
+        "errors": [_sentence(fault) for fault in faults if fault.field != "name"],
+    }
+    return render(request, "topology/topology_new.html", {**context, **shown}, status=422)
+
+
+def _sentence(fault: Any) -> str:
+    text = f"{fault.message}."
+    return f"{text} {_('Allowed')}: {fault.allowed}." if fault.allowed else text
+
+
+def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
+    """Everything that depends on the draft."""
+    facts = node_facts(cluster.pk)
+    pools = NodePool.objects.filter(cluster=cluster).exclude(label_key="")
+    draft = read_draft(fields, facts, list(pools.values_list("label_key", flat=True)))
+    manifest = topology_manifest(TopologySpec(draft.name or "…", draft.levels, ""))
+    del manifest["metadata"]["labels"]
+    return {
+        "draft": draft,
+        "cluster": cluster,
+        "node_count": len(facts),
+        "candidates": [_candidate(candidate, draft) for candidate in draft.places],
+        "others": [_candidate(candidate, draft) for candidate in draft.others],
+        "order": [
+            {
+                "value": note["value"],
+                "note": ngettext("%(n)d domain", "%(n)d domains", note["domains"]) % {"n": note["domains"]},
+            }
+            for note in draft.notes
+        ],
+        "drawn": draw(draft.tree, node_url=node_url) if draft.levels and facts else None,
+        "tree_note": _tree_note(draft),
+        "findings": [finding_item(finding) for finding in draft.findings],
+        "to_act_on": sum(finding.severity in (Severity.BAD, Severity.WAIT) for finding in draft.findings),
+        "manifest": presenting.as_yaml(manifest),
+        "pasted": " › ".join(map(short_key, draft.pasted)),
+        "pasted_lines": "\n".join(draft.pasted),
+        "cancel_url": reverse("topology:topology-list"),
+    }
+
+
+def _tree_note(draft: Draft) -> str:
+    counts = " › ".join(str(count) for count in draft.tree.counts)
+    outside = len(draft.tree.outside)
+    text = ngettext("%(counts)s domains, %(n)d node outside", "%(counts)s domains, %(n)d nodes outside", outside)
+    return text % {"counts": counts, "n": outside}
+
+
+def _candidate(candidate: CandidateKey, draft: Draft) -> dict[str, Any]:
+    more = candidate.values - len(candidate.examples)
+    example = ", ".join(candidate.examples)
+    if more > 0:
+        example = _("%(first)s, %(n)d more") % {"first": candidate.examples[0], "n": candidate.values - 1}
+    return {
+        "key": candidate.key,
+        "chosen": candidate.key in draft.levels,
+        "nodes": _("%(n)d of %(total)d") % {"n": candidate.nodes, "total": candidate.total},
+        "partial": not candidate.covers_all,
+        "values": candidate.values,
+        "example": example,
+        "note": _note(candidate),
+    }
+
+
+def _note(candidate: CandidateKey) -> str:
+    if candidate.use is KeyUse.SINGLE:
+        return _("one value, adds nothing")
+    if candidate.use is KeyUse.POOL:
+        return _("a pool’s label")
+    if candidate.use is KeyUse.OTHER:
+        return _("not a place")
+    if candidate.inside:
+        return _("each lies in one %(parent)s") % {"parent": short_key(candidate.inside)}
+    return ""

@@ -1,0 +1,229 @@
+"""Network topologies: list, detail, events, YAML, what distance costs, delete."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.permissions import has_right, require
+from accounts.requests import actor_of
+from clusters import presenting as cluster_presenting
+from clusters import selectors as cluster_selectors
+from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
+from clusters.names import owner_label_value
+from core.errors import Conflict, InvalidInput, NotFound
+from core.tables import build_table, table_response
+from topology import presenting, services
+from topology.drawing import draw
+from topology.findings import Severity, find
+from topology.history import timeline
+from topology.manifests import TopologySpec, binding_manifest, topology_manifest
+from topology.models import NodePool
+from topology.selectors import TopologyRow, foreign_topologies, node_facts, pool_figures, tree_of, visible_topologies
+from topology.selectors.topologies import find_topology
+from topology.suggestions import NodeFacts
+from topology.tables import TOPOLOGIES
+from topology.wording import condition_item, finding_item, short_key
+
+
+@require_GET
+def topology_list(request: HttpRequest) -> HttpResponseBase:
+    """Ours in the list; what others made in the cluster beneath it."""
+    require(request.user, "network-topologies:read")
+    cluster = cluster_selectors.chosen_cluster(request.user, request.GET.get("cluster", ""))
+    rows = visible_topologies(request.user)
+    foreign = foreign_topologies(request.user)
+    if cluster is not None:
+        rows = rows.filter(cluster=cluster)
+        foreign = [row for row in foreign if row.cluster == cluster]
+    table = build_table(request, rows, TOPOLOGIES, present=presenting.own_topology_rows)
+    context = {
+        "foreign": presenting.topology_list_rows(foreign),
+        "may_create": has_right(request.user, "network-topologies:create"),
+        "stale": cluster_presenting.stale_sentences(
+            cluster_selectors.stale_clusters(request.user, cluster, "nodes", "topologies")
+        ),
+        "topics": "topology.NetworkTopology topology.NodePool",
+    }
+    return table_response(request, "topology/topology_list.html", table, context)
+
+
+@require_GET
+def topology_detail(request: HttpRequest, pk: str) -> HttpResponse:
+    """The live tree, levels, findings, pools."""
+    row, facts, head = _head(request, pk, "overview")
+    drawn = draw(head["tree"], request.GET.getlist("at"), node_url=node_url)
+    findings = find(row.levels, facts)
+    context = {
+        **head,
+        "drawn": drawn,
+        "levels": _levels(row, head["tree"]),
+        "findings": [finding_item(finding) for finding in findings],
+        "to_act_on": sum(finding.severity in (Severity.BAD, Severity.WAIT) for finding in findings),
+        "pools": _pools(row),
+        "conditions": [condition_item(condition) for condition in row.row.conditions] if row.row else [],
+    }
+    return render(request, "topology/topology_detail.html", context)
+
+
+@require_GET
+def topology_nodes(request: HttpRequest, pk: str) -> HttpResponse:
+    """Every node with its value at each level; those outside first."""
+    row, facts, head = _head(request, pk, "nodes")
+    outside = {found.node.name: found.missing for found in head["tree"].outside}
+    nodes = [
+        {"facts": node, "values": [node.labels.get(key) for key in row.levels], "missing": outside.get(node.name, ())}
+        for node in facts
+    ]
+    nodes.sort(key=lambda node: (not node["missing"], node["facts"].name))
+    keys = [short_key(key) for key in row.levels]
+    return render(request, "topology/topology_nodes.html", {**head, "nodes": nodes, "keys": keys})
+
+
+@require_GET
+def topology_events(request: HttpRequest, pk: str) -> HttpResponse:
+    """What happened to it."""
+    row, _facts, head = _head(request, pk, "events")
+    objects = [(KAI_TOPOLOGY.kind, row.name), (GROVE_CLUSTER_TOPOLOGY_BINDING.kind, row.name)]
+    events = timeline(request.user, row.row, objects) if row.row else []
+    return render(request, "topology/topology_events.html", {**head, "events": events})
+
+
+@require_GET
+def topology_yaml(request: HttpRequest, pk: str) -> HttpResponse:
+    """What we apply, what the cluster has, the difference."""
+    row, _facts, head = _head(request, pk, "yaml")
+    owner = owner_label_value("topology.NetworkTopology", row.id)
+    spec = TopologySpec(row.name, row.levels, owner)
+    wanted = [
+        (KAI_TOPOLOGY, topology_manifest(spec)),
+        (GROVE_CLUSTER_TOPOLOGY_BINDING, binding_manifest(spec)),
+    ]
+    compared = presenting.comparison(row.cluster.pk, wanted if row.row else [])
+    return render(request, "topology/topology_yaml.html", {**head, **compared})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
+    """Edit latency and bandwidth of each level."""
+    row, _facts, head = _head(request, pk, "overview")
+    if row.row is None:
+        raise NotFound("Resource id not found.")
+    require(request.user, "network-topologies:update", row.row.scope)
+    error = ""
+    if request.method == "POST":
+        links = _posted_links(request, row)
+        try:
+            services.update_links(actor_of(request), topology=row.row, links=links)
+        except InvalidInput as refused:
+            error = refused.message
+        else:
+            messages.success(request, _("Latency and bandwidth are saved."))
+            return redirect("topology:topology-detail", row.id)
+    context = {**head, "levels": _levels(row, head["tree"]), "error": error}
+    return render(request, "topology/topology_links.html", context, status=422 if error else 200)
+
+
+def _posted_links(request: HttpRequest, row: TopologyRow) -> list[dict[str, Any]]:
+    """The fields of each level; a figure that was not touched stays an assumption."""
+    before = row.row.links if row.row else []
+    links = []
+    for index in range(len(row.levels)):
+        link: dict[str, Any] = {
+            "latencyMicroseconds": request.POST.get(f"latency-{index}", "").strip(),
+            "bandwidthGigabytesPerSecond": request.POST.get(f"bandwidth-{index}", "").strip(),
+        }
+        old = before[index] if index < len(before) else {}
+        untouched = all(str(old.get(key)) == value for key, value in link.items())
+        links.append({**link, "assumed": untouched and bool(old.get("assumed"))})
+    return links
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, with what it hits and the name to type; then asks the cluster."""
+    row = find_topology(request.user, pk)
+    if row.row is None:
+        raise NotFound("Resource id not found.")
+    require(request.user, "network-topologies:delete", row.row.scope)
+    error = ""
+    if request.method == "POST":
+        if request.POST.get("confirm", "").strip() == row.name:
+            try:
+                services.delete_topology(actor_of(request), topology=row.row)
+            except Conflict as refused:
+                error = refused.message
+            else:
+                messages.success(request, _("%(name)s is being deleted.") % {"name": row.name})
+                return redirect("topology:topology-list")
+        else:
+            error = _("This is not its name.")
+    context = {
+        "title": _("Delete network topology %(name)s") % {"name": row.name},
+        "hits": _hits(row),
+        "name": row.name,
+        "act": _("Delete topology"),
+        "action_url": reverse("topology:topology-delete", args=[row.id]),
+        "back_url": reverse("topology:topology-detail", args=[row.id]),
+        "error": error,
+    }
+    return render(request, "confirm.html", context, status=422 if error else 200)
+
+
+def _hits(row: TopologyRow) -> list[dict[str, Any]]:
+    hits = [{"text": _("the KAI Topology %(name)s, and Grove’s binding of it") % {"name": row.name}, "icon": "network"}]
+    if row.pools:
+        text = ngettext(
+            "It is attached to the node pool %(pools)s: detach it there first.",
+            "It is attached to the node pools %(pools)s: detach it there first.",
+            len(row.pools),
+        )
+        hits.append({"text": text % {"pools": ", ".join(row.pools)}, "icon": "layers"})
+    return hits
+
+
+def _head(request: HttpRequest, pk: str, tab: str) -> tuple[TopologyRow, list[NodeFacts], dict[str, Any]]:
+    require(request.user, "network-topologies:read")
+    row = find_topology(request.user, pk)
+    facts = node_facts(row.cluster.pk)
+    head = presenting.topology_head(request.user, row, tree_of(row, facts), tab)
+    state = cluster_selectors.watch_state(row.cluster, "nodes")
+    head["stale"] = cluster_presenting.stale_sentences([(row.cluster, state)] if state.stale else [])
+    return row, facts, head
+
+
+def _levels(row: TopologyRow, tree: Any) -> list[dict[str, Any]]:
+    """Lines of the table of levels."""
+    links = row.row.links if row.row else []
+    return [
+        {
+            "number": index + 1,
+            "key": key,
+            "name": short_key(key),
+            "domains": tree.counts[index],
+            "covered": tree.covered[index],
+            "parts": [("running", tree.covered[index]), ("pending", tree.total_nodes - tree.covered[index])],
+            "link": links[index] if index < len(links) else {},
+        }
+        for index, key in enumerate(row.levels)
+    ]
+
+
+def _pools(row: TopologyRow) -> list[dict[str, Any]]:
+    """Lines of the attached pools."""
+    if row.row is None:
+        return []
+    pools = list(NodePool.objects.filter(network_topology=row.row).select_related("network_topology", "cluster"))
+    figures = pool_figures(pools)
+    return [{"pool": pool, "figures": figures[pool.pk]} for pool in pools]
+
+
+def node_url(node: NodeFacts) -> str:
+    """The page of a node."""
+    return reverse("clusters:node-detail", args=[node.id]) if node.id else ""
