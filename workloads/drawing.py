@@ -64,7 +64,7 @@ def _kept(tops: Sequence[Domain], own: Mapping[str, object], tree: Tree) -> list
 
 
 def _count(domain: Domain) -> int:
-    return sum(len(inner.nodes) for inner in domain.walk())
+    return sum(len(inner.nodes) for inner in domain.walk() if not inner.children)
 
 
 def _domain(domain: Domain, own: Mapping[str, Mapping[str, Decimal]], chosen: frozenset[str]) -> Drawn:

@@ -207,8 +207,7 @@ def condition_view(condition: Mapping[str, Any]) -> ConditionView:
     say = _SENTENCES.get(condition["type"])
     text = say(condition) if say else condition.get("message") or condition.get("reason", "")
     since = parse_datetime(condition.get("lastTransitionTime") or "")
-    message = condition.get("message", "")
-    return ConditionView(_status(condition), condition["type"], text, since, message if message != text else "")
+    return ConditionView(_status(condition), condition["type"], text, since)
 
 
 def _status(condition: Mapping[str, Any]) -> str:

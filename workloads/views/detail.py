@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import has_right
@@ -45,7 +46,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "conditions": [condition_view(condition) for condition in workload.conditions],
         "pods": pods,
         "drawing": drawing(workload, pods),
-        "events": timeline(list(observed.events_of(workload)[:8])),
+        "events": timeline(list(observed.events_of(workload)[:50]))[:8],
     }
     return render(request, "workloads/detail.html", context)
 
@@ -203,19 +204,29 @@ def drawing(workload: Workload, pods: Sequence[Pod]) -> Drawing | None:
 
 
 def timeline(events: Sequence[ClusterEvent]) -> list[dict[str, Any]]:
-    """Events as components/timeline.html shows them, without the podgrouper's noise."""
-    return [
-        {
-            "at": event.last_seen_at,
-            "status": "wait" if event.type == "Warning" else "info",
-            "text": f"{event.reason}: {event.message}" if event.message else event.reason,
-            "source": event.source,
-            "count": event.count,
-            "object": f"{event.involved_kind}/{event.involved_name}",
-        }
-        for event in events
-        if not is_noise(event.reason, event.message)
-    ]
+    """Events as components/timeline.html shows them, without the podgrouper's noise; what is said alike of several
+    objects is said once."""
+    told: dict[tuple[str, str], list[ClusterEvent]] = {}
+    for event in events:
+        if not is_noise(event.reason, event.message):
+            told.setdefault((event.reason, event.message), []).append(event)
+    return [_told(same) for same in told.values()]
+
+
+def _told(same: Sequence[ClusterEvent]) -> dict[str, Any]:
+    event = same[0]
+    name = f"{event.involved_kind}/{event.involved_name}"
+    others = len({other.involved_name for other in same}) - 1
+    if others:
+        name = ngettext("%(name)s and %(n)d other", "%(name)s and %(n)d others", others) % {"name": name, "n": others}
+    return {
+        "at": event.last_seen_at,
+        "status": "wait" if event.type == "Warning" else "info",
+        "text": f"{event.reason}: {event.message}" if event.message else event.reason,
+        "source": event.source,
+        "count": max(other.count for other in same),
+        "object": name,
+    }
 
 
 def read_log(workload: Workload, pod: Pod) -> tuple[str, str]:
