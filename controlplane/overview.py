@@ -19,6 +19,9 @@ from clusters.models import Cluster
 from clusters.selectors import WatchState, gpu_strip, stale_clusters
 from core.templatetags.quantities import gpus as in_words
 from core.templatetags.quantities import percent
+from metrics.figures import utilisation_figure
+from metrics.recording import STEP
+from metrics.selectors import utilisation_over_time
 from topology.models import NodePool
 from topology.selectors.nodes import PoolFigures, pool_figures
 from workloads.models import Workload
@@ -36,6 +39,7 @@ PHASE_FILLS = (
 )
 MAX_POOLS = 8
 MAX_CLUSTERS = 5
+CHART_HOURS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,13 @@ def cluster_health(user: User, cluster: Cluster | None) -> list[ClusterHealth]:
     return [ClusterHealth(found, stale.get(found.pk)) for found in shown]
 
 
+def utilisation_chart(user: User, cluster: Cluster | None) -> dict[str, Any] | None:
+    """Average utilisation of the measured GPUs per cluster; None where nothing was recorded yet."""
+    clusters = [cluster] if cluster else list(Cluster.objects.visible_to(user).order_by("name")[:MAX_CLUSTERS])
+    lines = [(line.name, line.points) for line in utilisation_over_time(clusters, CHART_HOURS)]
+    return utilisation_figure(lines, gap_seconds=STEP * 3) if lines else None
+
+
 def context(user: User, cluster: Cluster | None) -> dict[str, Any]:
     """Everything that the page draws; a panel whose right is missing is absent, not empty."""
     query = urlencode({"cluster": cluster.name}) if cluster else ""
@@ -214,6 +225,8 @@ def context(user: User, cluster: Cluster | None) -> dict[str, Any]:
     if has_right(user, "nodes:read"):
         strip = gpu_strip(user, cluster)
         shown |= {"strip": strip, "tiles": strip_tiles(strip, count, query), "strip_parts": strip_parts(strip)}
+    if has_right(user, "dashboards-analytics:read"):
+        shown |= {"chart": utilisation_chart(user, cluster), "chart_hours": CHART_HOURS}
     if has_right(user, "workloads:read"):
         phases = phase_rows(user, cluster, query)
         causes = waiting_causes(user, cluster, query)
