@@ -7,7 +7,7 @@ from clusters.kube.client import Connection, KubeGateway
 from clusters.kube.gateway import Gateway
 from clusters.models import Cluster
 
-_gateways: dict[object, tuple[int, KubeGateway]] = {}
+_gateways: dict[object, tuple[tuple[object, ...], KubeGateway]] = {}
 _lock = Lock()
 
 
@@ -19,12 +19,13 @@ def gateway_for(cluster: Cluster) -> Gateway:
 def open_gateway(cluster: Cluster) -> KubeGateway:
     """The kept gateway of the cluster's current generation. Tests replace this one function."""
     with _lock:
-        generation, gateway = _gateways.get(cluster.pk, (0, None))
-        if gateway is None or generation != cluster.generation:
+        how = (cluster.generation, cluster.server, cluster.certificate_authority, bytes(cluster.credential))
+        known, gateway = _gateways.get(cluster.pk, ((), None))
+        if gateway is None or known != how:
             if gateway is not None:
                 gateway.close()
             gateway = KubeGateway(connection_of(cluster))
-            _gateways[cluster.pk] = (cluster.generation, gateway)
+            _gateways[cluster.pk] = (how, gateway)
         return gateway
 
 

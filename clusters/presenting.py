@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
@@ -87,14 +87,12 @@ def cluster_crumbs(cluster: Cluster | None = None) -> list[dict[str, str]]:
     return crumbs
 
 
-def cluster_facts(cluster: Cluster) -> list[dict[str, Any]]:
+def cluster_facts(cluster: Cluster, nodes: int) -> list[dict[str, Any]]:
     """The facts in a cluster's head."""
     return [
         {"label": _("API server"), "value": cluster.server},
         {"label": _("Kubernetes"), "value": cluster.kubernetes_version or _("not known")},
-        {"label": _("Node pools"), "value": _("open"), "url": f"{_pools_url()}?cluster={cluster.pk}"}
-        if _pools_url()
-        else {"label": _("Nodes"), "value": _("open"), "url": f"{reverse('clusters:node-list')}?cluster={cluster.pk}"},
+        {"label": _("Nodes"), "value": nodes, "url": f"{reverse('clusters:node-list')}?cluster={cluster.pk}"},
         {"label": _("Id"), "value": str(cluster.pk)},
     ]
 
@@ -147,13 +145,6 @@ def observed_topics(user: User | AnonymousUser, cluster: Cluster | None, *models
     """Live topics of observed rows: of one cluster, or of all that the viewer sees (at most 20)."""
     visible = [cluster.pk] if cluster else Cluster.objects.visible_to(user).values_list("pk", flat=True)[:20]
     return [f"clusters.{model}@{pk}" for pk in visible for model in models]
-
-
-def _pools_url() -> str:
-    try:
-        return reverse("topology:node-pool-list")
-    except NoReverseMatch:
-        return ""
 
 
 def _stale_text(cluster: Cluster, state: WatchState) -> str:

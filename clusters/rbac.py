@@ -68,7 +68,10 @@ def rbac_manifest() -> str:
             "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}],
         },
     ]
-    return "---\n".join(yaml.dump(document, sort_keys=False, Dumper=_Plain) for document in documents)
+    return "---\n".join(
+        yaml.dump(document, sort_keys=False, default_flow_style=None, width=100, Dumper=_Plain)
+        for document in documents
+    )
 
 
 class _Plain(yaml.SafeDumper):

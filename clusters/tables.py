@@ -65,7 +65,7 @@ NODES = TableSpec(
         Column(key="gpu_capacity", label=_("GPUs"), sort=("gpu_capacity",), numeric=True),
         Column(key="held", label=_("Allocated"), sort=("held",), numeric=True),
         Column(key="free", label=_("Free"), sort=("free",), numeric=True, csv=free_gpus),
-        Column(key="pod_count", label=_("Pods"), sort=("pod_count",), numeric=True),
+        Column(key="pod_count", label=_("Pods"), sort=("pod_count",), numeric=True, spare=True),
         Column(key="created_at", label=_("Age"), sort=("-created_at",)),
     ),
     default_sort="state",

@@ -34,13 +34,14 @@ def cluster_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """One cluster: state, components, streams."""
     cluster = _cluster(request, pk)
     state = selectors.watch_state(cluster)
+    strip = selectors.gpu_strip(request.user, cluster)
     context = {
         "cluster": cluster,
         "topics": f"clusters.Cluster.{cluster.pk}",
         "crumbs": presenting.cluster_crumbs(),
         "heading": cluster.name,
-        "facts": presenting.cluster_facts(cluster),
-        "tiles": node_presenting.gpu_tiles(selectors.gpu_strip(request.user, cluster)),
+        "facts": presenting.cluster_facts(cluster, strip.nodes),
+        "tiles": node_presenting.gpu_tiles(strip),
         "components": presenting.component_views(cluster),
         "conditions": presenting.condition_views(cluster.conditions),
         "streams": presenting.stream_views(cluster),

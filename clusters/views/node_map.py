@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -66,7 +67,9 @@ def _groupings(cluster: Cluster | None) -> dict[str, list[str]]:
     """Ways to group: each topology of the cluster by its name, and node pools. → label keys, broadest first."""
     ways: dict[str, list[str]] = {}
     topologies = ClusterObject.objects.filter(cluster=cluster, group=KAI_TOPOLOGY.group, plural=KAI_TOPOLOGY.plural)
-    for name, manifest in topologies.order_by("name").values_list("name", "manifest"):
+    for name, manifest in topologies.order_by(Case(When(owner="", then=1), default=0), "name").values_list(
+        "name", "manifest"
+    ):
         levels: Sequence[Any] = (manifest.get("spec") or {}).get("levels") or ()
         keys = [str(level.get("nodeLabel", "")) for level in levels if isinstance(level, dict)]
         ways[name] = [key for key in keys if key and key != HOSTNAME_LABEL]
