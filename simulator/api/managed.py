@@ -76,14 +76,14 @@ def apply(schema: Schema, live: Object | None, applied: Object, manager: Manager
     if conflicts and not force:
         raise _conflict(conflicts)
     if own is not None:
-        dropped = difference(_fields(own), wanted)
+        kept = wanted
         for entry in others:
-            dropped = difference(dropped, _fields(entry))
-        merged = _remove(schema, merged, dropped)
+            kept = union(kept, _fields(entry))
+        merged = _remove(schema, merged, difference(_fields(own), kept), kept)
     changed, removed = changes(schema, base, merged)
     lost = union(changed, removed)
-    kept = [_without(entry, lost) if entry in others else entry for entry in entries]
-    managed = _replace_own([entry for entry in kept if entry is not None], manager, wanted, now)
+    left = [_without(entry, lost) if entry in others else entry for entry in entries]
+    managed = _replace_own([entry for entry in left if entry is not None], manager, wanted, now)
     return Applied(merged, managed)
 
 
@@ -192,8 +192,11 @@ def _merge_list(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any
     return merged
 
 
-def _remove(schema: Schema, value: Any, dropped: FieldSet) -> Any:
-    """The value without the dropped fields; containers emptied by that go too."""
+def _remove(schema: Schema, value: Any, dropped: FieldSet, kept: FieldSet) -> Any:
+    """The value without the dropped fields; containers emptied by that go too.
+
+    An item of a list goes with all that nobody owns in it (defaults), unless somebody keeps a part of it.
+    """
     if isinstance(value, dict):
         result = dict(value)
         for key, node in dropped.items():
@@ -201,28 +204,28 @@ def _remove(schema: Schema, value: Any, dropped: FieldSet) -> Any:
             if key == "." or name not in result:
                 continue
             child = schema.child(name) or FREE_FORM
-            rest = _remove(child, result[name], node) if node else None
+            rest = _remove(child, result[name], node, kept.get(key) or {}) if node else None
             if rest:
                 result[name] = rest
             else:
                 del result[name]
         return result
     if isinstance(value, list):
-        return _remove_items(schema, value, dropped)
+        return _remove_items(schema, value, dropped, kept)
     return value
 
 
-def _remove_items(schema: Schema, value: list[Any], dropped: FieldSet) -> list[Any]:
+def _remove_items(schema: Schema, value: list[Any], dropped: FieldSet, kept: FieldSet) -> list[Any]:
     result = []
     item = schema.item()
     for element in value:
-        node = dropped.get(item_key(schema, element))
+        key = item_key(schema, element)
+        node = dropped.get(key)
         if node is None:
             result.append(element)
-            continue
-        rest = _remove(item, element, node) if isinstance(element, dict) and node else None
-        if rest and not set(rest) <= set(schema.map_keys):
-            result.append({**{key: element[key] for key in schema.map_keys if key in element}, **rest})
+        elif key in kept and isinstance(element, dict):
+            identity = {name: element[name] for name in schema.map_keys if name in element}
+            result.append({**_remove(item, element, node, kept[key]), **identity})
     return result
 
 

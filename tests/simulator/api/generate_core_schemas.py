@@ -141,15 +141,18 @@ def shape(annotation: Any, queue: list[str]) -> dict[str, Any]:
             return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         return {"type": "object", "additionalProperties": shape(value, queue)}
     if origin in (typing.Union, types.UnionType):
-        names = {bare(part) for part in typing.get_args(annotation)}
-        if names == {int, str}:
-            return {"x-kubernetes-int-or-string": True}
-        if bytes in names:
-            return {"type": "string", "format": "byte"}
-        if names == {int, float}:
-            return {"type": "number"}
-        return {"x-kubernetes-preserve-unknown-fields": True}
+        return union({bare(part) for part in typing.get_args(annotation)})
     return scalar(annotation, queue)
+
+
+def union(parts: set[Any]) -> dict[str, Any]:
+    if parts == {int, str}:
+        return {"x-kubernetes-int-or-string": True}
+    if bytes in parts:
+        return {"type": "string", "format": "byte"}
+    if parts == {int, float}:
+        return {"type": "number"}
+    return {"x-kubernetes-preserve-unknown-fields": True}
 
 
 def scalar(annotation: Any, queue: list[str]) -> dict[str, Any]:
