@@ -7,10 +7,11 @@ broker's visibility timeout, so that whoever gets a task again finds the lease f
 import os
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
+QUEUES = ("reconcile", "metrics", "maintenance")
 TICK_SECONDS = 5.0
 METRICS_SECONDS = 15.0
 
@@ -19,7 +20,7 @@ app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
     task_default_queue="maintenance",
-    task_queues=[Queue("reconcile"), Queue("metrics"), Queue("maintenance")],
+    task_queues=[Queue(name, Exchange(name, type="direct"), routing_key=name) for name in QUEUES],
     task_routes={"reconcile.*": {"queue": "reconcile"}, "metrics.*": {"queue": "metrics"}},
     task_acks_late=True,
     task_reject_on_worker_lost=True,

@@ -62,6 +62,7 @@ def test_a_changed_spec_queues_one_hint(broker_url, default_pool):
         change_spec(default_pool, {"label_value": "x"})
 
     (message,) = queued(broker_url)
+    assert [Redis.from_url(broker_url).llen(name) for name in ("metrics", "maintenance")] == [0, 0]
     assert message["headers"]["task"] == "reconcile.row"
     assert json.loads(message["headers"]["argsrepr"].replace("'", '"')) == ["topology.NodePool", str(default_pool.pk)]
 
