@@ -1,0 +1,80 @@
+"""Settings from the environment: what production demands, and what nonsense is refused with a sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTION = {
+    "MUSTER_PRODUCTION": "1",
+    "SECRET_KEY": "k7Jq2vX9mPz4RtY8wBn3LcD6fGh5sAe1uVo0iKyTjQxZWbNMlE",
+    "MUSTER_ALLOWED_HOSTS": "muster.example.org",
+    "MUSTER_TRUSTED_ORIGINS": "https://muster.example.org",
+}
+
+
+def manage(tmp_path, *arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("MUSTER_", "DATABASE_", "SECRET_"))}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=clean | {"MUSTER_DATA_DIR": str(tmp_path)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_deployment_check_finds_nothing_in_production(tmp_path):
+    done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+
+    assert (done.returncode, done.stdout) == (0, "System check identified no issues (0 silenced).\n"), done.stderr
+
+
+@pytest.mark.parametrize("key", ["", "short", "a" * 80])
+def test_production_refuses_a_missing_short_or_monotonous_key(tmp_path, key):
+    done = manage(tmp_path, "check", **PRODUCTION | {"SECRET_KEY": key})
+
+    assert done.returncode == 1
+    assert done.stderr == "Muster cannot start. SECRET_KEY: in production give at least 50 random characters.\n"
+
+
+def test_an_external_database_means_production(tmp_path):
+    done = manage(tmp_path, "check", DATABASE_URL="postgresql://u:p@127.0.0.1/muster")
+
+    assert "SECRET_KEY: in production" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("MUSTER_DEBUG", "maybe", "MUSTER_DEBUG='maybe': give 1 or 0."),
+        ("MUSTER_TRUSTED_PROXIES", "-1", "MUSTER_TRUSTED_PROXIES='-1': give a whole number, 0 or more."),
+        ("MUSTER_LOG_LEVEL", "loud", "MUSTER_LOG_LEVEL='LOUD': give DEBUG, INFO, WARNING or ERROR."),
+        ("DATABASE_URL", "mysql://x/y", "DATABASE_URL: scheme 'mysql' is not known, use postgresql://"),
+    ],
+)
+def test_nonsense_is_refused_with_a_sentence(tmp_path, name, value, said):
+    key = {"SECRET_KEY": PRODUCTION["SECRET_KEY"]} if name == "DATABASE_URL" else {}
+    done = manage(tmp_path, "check", **{name: value}, **key)
+
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_machine_of_ones_own_gets_a_key_that_only_its_owner_reads(tmp_path):
+    assert manage(tmp_path, "check").returncode == 0
+
+    path = tmp_path / "secret-key"
+    key = path.read_text()
+    assert len(key) == 96
+    assert path.stat().st_mode & 0o077 == 0
+
+    assert manage(tmp_path, "check").returncode == 0
+    assert path.read_text() == key
+    assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]
