@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 
 from controlplane import prepare, processes, simulated
 from controlplane.celery import app
@@ -19,6 +19,7 @@ from controlplane.prepare import CannotStart
 from controlplane.reconcilers import RECONCILERS
 from controlplane.supervisor import Child, Say, Supervisor
 from core import broker, leases
+from core.catalogues import compile_catalogue
 
 FLEETS = ("small", "large", "empty")
 READY_SECONDS = 120.0
@@ -47,7 +48,7 @@ class Installation:
         simulator_port = simulated.port(self._data_dir / "simulator")
         simulator = supervisor.start(self._simulator(simulator_port))
         call_command("migrate", verbosity=0, interactive=False)
-        _compile_catalogues()
+        compile_catalogue()
         _free_rows_of_last_run()
         administrator, password = prepare.ensure_administrator()
         web = supervisor.start(Child("web", processes.web(self._host, self._port)))
@@ -147,8 +148,3 @@ def _free_rows_of_last_run() -> None:
     if not os.environ.get("DATABASE_URL"):
         for reconciler in RECONCILERS:
             leases.break_all(reconciler.model)
-
-
-def _compile_catalogues() -> None:
-    if "compile_catalogues" in get_commands():
-        call_command("compile_catalogues", verbosity=0)
