@@ -3,8 +3,27 @@
 // name one as "var(--cat-1)".
 import { language, say, whenPresent } from "./page.js";
 
-const CONFIG = { displayModeBar: false, responsive: true, locale: language.startsWith("zh") ? "zh-CN" : "en" };
+const CONFIG = { displayModeBar: false, responsive: true, locale: language };
 let library = null;
+
+/** Names of months and days from the browser, since the bundle knows English only. */
+function localeOf(name) {
+  const names = (form, dates) => dates.map((date) => new Intl.DateTimeFormat(name, { ...form, timeZone: "UTC" }).format(date));
+  const months = Array.from({ length: 12 }, (_, i) => new Date(Date.UTC(2026, i, 1)));
+  const days = Array.from({ length: 7 }, (_, i) => new Date(Date.UTC(2026, 1, 1 + i))); // a Sunday first
+  const chinese = name.startsWith("zh");
+  return {
+    moduleType: "locale",
+    name,
+    dictionary: {},
+    format: {
+      months: names({ month: "long" }, months), shortMonths: names({ month: "short" }, months),
+      days: names({ weekday: "long" }, days), shortDays: names({ weekday: "short" }, days),
+      date: chinese ? "%Y年%-m月%-d日" : "%d %b %Y", time: "%H:%M",
+      ...(chinese && { year: "%Y年", month: "%Y年%-m月", dayMonth: "%-m月%-d日", dayMonthYear: "%Y年%-m月%-d日" }),
+    },
+  };
+}
 
 function load() {
   // Plotly adds its rules in a <style>, which the policy forbids; this mark tells it that they are in plotly.css.
@@ -17,7 +36,10 @@ function load() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = document.body.dataset.plotly;
-    script.onload = () => resolve(window.Plotly);
+    script.onload = () => {
+      window.Plotly.register(localeOf(language));
+      resolve(window.Plotly);
+    };
     script.onerror = () => reject(new Error("plotly"));
     document.head.append(script);
   });
@@ -26,13 +48,23 @@ function load() {
 
 const probe = document.createElement("i");
 
-/** Replaces token names by the colours of the theme in force, anywhere in the figure. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)$/;
+
+/** A UTC moment as plotly wants it to stand on the axis in the viewer's zone. */
+function local(moment) {
+  const date = new Date(moment);
+  return new Date(date - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+}
+
+/** Puts the theme's colours in place of token names and the viewer's times in place of UTC, anywhere in a figure. */
 function coloured(value) {
   if (Array.isArray(value)) return value.map(coloured);
   if (value && typeof value === "object") {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, coloured(item)]));
   }
-  if (typeof value !== "string" || !value.startsWith("var(--")) return value;
+  if (typeof value !== "string") return value;
+  if (MOMENT.test(value)) return local(value);
+  if (!value.startsWith("var(--")) return value;
   probe.style.color = value;
   return getComputedStyle(probe).color;
 }
