@@ -82,7 +82,7 @@ def _node(node: NodeFacts, own: Mapping[str, Decimal]) -> Drawn:
     for colour in sorted(own):
         states += [colour] * _whole(own[colour])
     others = node.allocated - sum(own.values(), Decimal(0))
-    states += ["allocated"] * max(0, _whole(others))
+    states += ["track"] * max(0, _whole(others))
     states += ["unhealthy"] * node.unhealthy
     rest = max(0, node.gpus - len(states))
     return Drawn(node.name, gpus=(*states, *["free" if node.usable else "cordoned"] * rest))

@@ -205,11 +205,12 @@ def drawing(workload: Workload, pods: Sequence[Pod]) -> Drawing | None:
 
 def timeline(events: Sequence[ClusterEvent]) -> list[dict[str, Any]]:
     """Events as components/timeline.html shows them, without the podgrouper's noise; what is said alike of several
-    objects is said once."""
+    objects is said once, in the words of the newest."""
     told: dict[tuple[str, str], list[ClusterEvent]] = {}
     for event in events:
         if not is_noise(event.reason, event.message):
-            told.setdefault((event.reason, event.message), []).append(event)
+            alike = event.message if event.type == "Warning" or event.reason == "Unschedulable" else event.source
+            told.setdefault((event.reason, alike), []).append(event)
     return [_told(same) for same in told.values()]
 
 

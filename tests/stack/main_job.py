@@ -1,0 +1,140 @@
+"""What both tests of the main job share: manifests as people bring them, and what kubectl says of them."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+from tests.stack.installation import Muster, wait_until
+
+ZONE, RACK, HOST = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"
+NAMESPACE = "runai-project-a"
+REQUIRED = "kai.scheduler/topology-required-placement"
+PREFERRED = "kai.scheduler/topology-preferred-placement"
+
+# disagg.yaml of the Dynamo repository: namespace set, KAI's annotations in the metadata, as guides say.
+DISAGG = f"""\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: vllm-disagg
+  namespace: {NAMESPACE}
+  annotations:
+    {REQUIRED}: "{RACK}"
+    kai.scheduler/topology: "topology-1"
+spec:
+  services:
+    Frontend:
+      dynamoNamespace: vllm-disagg
+      componentType: frontend
+      replicas: 1
+      extraPodSpec:
+        mainContainer:
+          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
+    VllmDecodeWorker:
+      dynamoNamespace: vllm-disagg
+      envFromSecret: hf-token-secret
+      componentType: worker
+      subComponentType: decode
+      replicas: 1
+      resources:
+        limits:
+          gpu: "1"
+      extraPodSpec:
+        mainContainer:
+          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
+          workingDir: /workspace/components/backends/vllm
+          command: [python3, -m, dynamo.vllm]
+          args: [--model, Qwen/Qwen3-0.6B]
+    VllmPrefillWorker:
+      dynamoNamespace: vllm-disagg
+      envFromSecret: hf-token-secret
+      componentType: worker
+      subComponentType: prefill
+      replicas: 1
+      resources:
+        limits:
+          gpu: "1"
+      extraPodSpec:
+        mainContainer:
+          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
+          workingDir: /workspace/components/backends/vllm
+          command: [python3, -m, dynamo.vllm]
+          args: [--model, Qwen/Qwen3-0.6B, --is-prefill-worker]
+"""
+
+
+def gang(name: str, annotation: str) -> str:
+    """32 GPUs that must start together: 4 prefill and 4 decode workers of 4 GPUs; a rack of the fleet has 24."""
+    workers = "".join(
+        f"""\
+    - name: {role}
+      type: {role}
+      replicas: 4
+      minAvailable: 4
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0
+              command: [python3, -m, dynamo.vllm]
+              args: [--model, Qwen/Qwen3-32B, --tensor-parallel-size, "4", --disaggregation-mode, {role}]
+              resources: {{limits: {{nvidia.com/gpu: "4"}}}}
+"""
+        for role in ("prefill", "decode")
+    )
+    return f"""\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata:
+  name: {name}
+spec:
+  backendFramework: vllm
+  annotations:
+    {annotation}: {RACK}
+  components:
+    - name: frontend
+      type: frontend
+      replicas: 1
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0
+{workers}"""
+
+
+def encoded(text: str) -> str:
+    """As the API takes YAML."""
+    return base64.b64encode(text.encode()).decode()
+
+
+def pods_of(muster: Muster, graph: str) -> list[dict[str, Any]]:
+    """The pods of a graph, as kubectl has them."""
+    return muster.objects("pods", "-n", NAMESPACE, "-l", f"nvidia.com/dynamo-graph-deployment-name={graph}")
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    """1/1 Running."""
+    conditions = {c["type"]: c["status"] for c in (pod.get("status") or {}).get("conditions") or ()}
+    return bool(pod["status"].get("phase") == "Running" and conditions.get("Ready") == "True")
+
+
+def domains_of(muster: Muster, pods: list[dict[str, Any]], level: str) -> set[str]:
+    """The values of a level's label on the nodes of the pods."""
+    labels = {node["metadata"]["name"]: node["metadata"]["labels"] for node in muster.objects("nodes")}
+    return {labels[pod["spec"]["nodeName"]][level] for pod in pods if pod["spec"].get("nodeName")}
+
+
+def is_gone(muster: Muster, *arguments: str) -> Callable[[], bool]:
+    """A condition: kubectl finds nothing."""
+    return lambda: muster.objects(*arguments) == []
+
+
+def await_ready(muster: Muster, graph: str, count: int) -> list[dict[str, Any]]:
+    """The pods of the graph, once all of them are ready."""
+
+    def ready() -> list[dict[str, Any]]:
+        pods = pods_of(muster, graph)
+        return pods if len(pods) == count and all(map(is_ready, pods)) else []
+
+    return wait_until(ready, f"{count} pods of {graph} to be 1/1 Running")

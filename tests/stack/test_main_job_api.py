@@ -1,0 +1,207 @@
+"""The main job by REST and kubectl alone: topology → node pool → quota → workload as a gang → utilisation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.stack.installation import Muster, wait_until
+from tests.stack.main_job import (
+    DISAGG,
+    HOST,
+    NAMESPACE,
+    PREFERRED,
+    RACK,
+    REQUIRED,
+    ZONE,
+    await_ready,
+    domains_of,
+    encoded,
+    gang,
+    is_gone,
+    pods_of,
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
+    """An installation of its own, on an empty fleet: 2 zones of 3 racks of 3 nodes of 8 GPUs."""
+    installation = Muster(tmp_path_factory.mktemp("main-job-api"))
+    try:
+        yield installation.start()
+    finally:
+        if installation.process is not None:
+            installation.stop()
+
+
+class Api:
+    """The few calls of this story, each asserting its status."""
+
+    def __init__(self, muster: Muster) -> None:
+        self.muster = muster
+
+    def do(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        answer = self.muster.request(method, f"/api{path}", body)
+        assert answer.status == status, answer.body
+        return answer.body
+
+    def delete(self, path: str) -> None:
+        """Accepted or done."""
+        answer = self.muster.request("DELETE", f"/api{path}")
+        assert answer.status in (202, 204), answer.body
+
+    def workload(self, pk: str) -> Any:
+        return self.do("GET", f"/v1/workloads/{pk}")
+
+    def condition(self, pk: str, type_: str) -> Any:
+        found = [c for c in self.workload(pk)["additionalFields"]["conditions"] if c["type"] == type_]
+        return found[0] if found else None
+
+    def submit(self, project: str, source: str) -> str:
+        body = {"metadata": {"projectId": project}, "manifestBase64Encoded": encoded(source)}
+        return str(self.do("POST", "/v2/workloads", body, 202)["metadata"]["id"])
+
+    def delete_workload(self, pk: str) -> None:
+        self.delete(f"/v2/workloads/{pk}")
+
+
+def test_the_main_job_by_rest_and_kubectl(cluster: Muster) -> None:
+    api = Api(cluster)
+    pool = api.do("GET", "/v1/node-pools")["nodepools"][0]
+    topology = define_and_attach(api, pool)
+    department, project = give_quota(api, pool)
+
+    disagg = api.submit(project, DISAGG)
+    pods = await_ready(cluster, "vllm-disagg", 3)
+    assert len(domains_of(cluster, pods, RACK)) == 1
+    await_phase(api, disagg, "Running")
+    assert api.workload(disagg)["additionalFields"]["placement"]["state"] == "kept"
+    arrived = [api.condition(disagg, f"{what}Arrived")["status"] for what in ("Queue", "Pool", "Placement")]
+    assert arrived == ["True", "True", "True"]
+
+    too_large(api, project)
+    loosened = prefers(api, project)
+    drift_of_the_queue_is_repaired(api)
+    a_label_that_goes_is_shown(api, pool["id"])
+
+    for pk in (disagg, loosened):
+        api.delete_workload(pk)
+    everything_goes(api, pool, (topology, department, project))
+
+
+def define_and_attach(api: Api, pool: dict[str, Any]) -> str:
+    """Zone › rack › hostname, attached to the default pool; KAI's Topology follows."""
+    body = {"name": "topology-1", "clusterId": pool["clusterId"], "levels": [ZONE, RACK, HOST]}
+    topology = api.do("POST", "/v1/network-topologies", body, 201)
+    api.do("PUT", f"/v1/node-pools/{pool['id']}", {"networkTopologyId": topology["id"]})
+    levels = wait_until(
+        lambda: [t["spec"]["levels"] for t in api.muster.objects("topologies.kai.scheduler")], "KAI's Topology"
+    )
+    assert levels == [[{"nodeLabel": ZONE}, {"nodeLabel": RACK}, {"nodeLabel": HOST}]]
+    return str(topology["id"])
+
+
+def give_quota(api: Api, pool: dict[str, Any]) -> tuple[str, str]:
+    """A department with 64 and a project with 32 GPUs: two queues and a namespace."""
+
+    def resources(gpus: int) -> list[dict[str, Any]]:
+        return [{"nodePool": {"id": pool["id"], "name": "default"}, "gpu": {"deserved": gpus, "limit": -1}}]
+
+    where = {"clusterId": pool["clusterId"]}
+    department = api.do(
+        "POST", "/v1/org-unit/departments", {**where, "name": "research", "resources": resources(64)}, 201
+    )["id"]
+    body = {**where, "name": "project-a", "parentId": department, "resources": resources(32)}
+    project = api.do("POST", "/v1/org-unit/projects", {**body, "requestedNamespace": NAMESPACE}, 201)["id"]
+    wait_until(lambda: {"research", "project-a"} <= queues(api).keys(), "two queues")
+    assert queues(api)["project-a"]["resources"]["gpu"]["quota"] == 32
+    assert queues(api)["project-a"]["parentQueue"] == "research"
+    return str(department), str(project)
+
+
+def queues(api: Api) -> dict[str, Any]:
+    """Specs of the queues, by name, without the simulated cluster's own."""
+    return {
+        queue["metadata"]["name"]: queue["spec"]
+        for queue in api.muster.objects("queues.scheduling.run.ai")
+        if queue["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "muster"
+    }
+
+
+def await_phase(api: Api, pk: str, phase: str) -> None:
+    wait_until(lambda: api.workload(pk)["phase"] == phase, f"phase {phase} of {pk}")
+
+
+def too_large(api: Api, project: str) -> None:
+    """A gang that no rack holds waits whole, and says which level is short by how many GPUs."""
+    pk = api.submit(project, gang("too-large", REQUIRED))
+
+    def reason() -> Any:
+        found = api.workload(pk)["additionalFields"]["waitingReason"]
+        return found if found.get("code") == "LevelTooSmall" else None
+
+    arguments = wait_until(reason, "the reason why it waits")["arguments"]
+    assert (arguments["level"], arguments["asked"], arguments["largest"]) == (RACK, "32", "24")
+    assert arguments["short"] == "8"
+    pods = pods_of(api.muster, "too-large")
+    assert len(pods) == 9
+    assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
+    assert "8 short" in api.workload(pk)["phaseMessage"]
+    api.delete_workload(pk)
+    wait_until(lambda: api.muster.request("GET", f"/api/v1/workloads/{pk}").status == 404, "it to be gone")
+
+
+def prefers(api: Api, project: str) -> str:
+    """The same as a preference runs across racks of one zone, says so, and its GPUs become busy: exactly those."""
+    pk = api.submit(project, gang("loosened", PREFERRED))
+    pods = await_ready(api.muster, "loosened", 9)
+    assert len(domains_of(api.muster, pods, ZONE)) == 1
+    assert len(domains_of(api.muster, pods, RACK)) == 2
+    await_phase(api, pk, "Running")
+    assert api.workload(pk)["additionalFields"]["placement"]["state"] == "loosened"
+    assert api.condition(pk, "PlacementKept")["reason"] == "Loosened"
+    return pk
+
+
+def drift_of_the_queue_is_repaired(api: Api) -> None:
+    """Somebody lowers the quota with kubectl: it is put back within an interval."""
+    patch = '{"spec": {"resources": {"gpu": {"quota": 1}}}}'
+    api.muster.kubectl("patch", "queues.scheduling.run.ai", "project-a", "--type", "merge", "-p", patch)
+    wait_until(lambda: queues(api)["project-a"]["resources"]["gpu"]["quota"] == 32, "the queue to be repaired", 90)
+
+
+def a_label_that_goes_is_shown(api: Api, pool: str) -> None:
+    """Somebody removes a node's rack label: the pool names the node, and is well again when it is back."""
+    node = api.muster.objects("nodes")[-1]["metadata"]
+    api.muster.kubectl("label", "node", node["name"], f"{RACK}-")
+    wait_until(lambda: node["name"] in str(mismatch(api, pool)), "the pool to name the node", 90)
+    api.muster.kubectl("label", "node", node["name"], f"{RACK}={node['labels'][RACK]}")
+    wait_until(lambda: node["name"] not in str(mismatch(api, pool)), "the pool to be well", 90)
+
+
+def mismatch(api: Api, pool: str) -> Any:
+    conditions = api.do("GET", f"/v1/node-pools/{pool}")["status"]["conditions"]
+    return [c for c in conditions if c["reason"] == "TopologyMismatch"]
+
+
+def everything_goes(api: Api, pool: dict[str, Any], made: tuple[str, str, str]) -> None:
+    """Deleted all, cluster and API are as they were."""
+    topology, department, project = made
+    wait_until(lambda: api.do("GET", "/v1/workloads/count")["count"] == 0, "the workloads to be gone")
+    api.delete(f"/v1/org-unit/projects/{project}")
+    wait_until(lambda: api.do("GET", "/v1/org-unit/projects/count")["count"] == 0, "the project to be gone")
+    api.delete(f"/v1/org-unit/departments/{department}")
+    api.do("PUT", f"/v1/node-pools/{pool['id']}", {"networkTopologyId": None})
+    api.delete(f"/v1/network-topologies/{topology}")
+    wait_until(is_gone(api.muster, "topologies.kai.scheduler"), "the Topology to be gone")
+    wait_until(lambda: not {"research", "project-a"} & queues(api).keys(), "the queues to be gone")
+    for kind in ("dynamographdeployments.nvidia.com", "podcliquesets.grove.io", "podgroups.scheduling.run.ai"):
+        wait_until(is_gone(api.muster, kind, "-A"), f"no {kind} left")
+    wait_until(
+        lambda: NAMESPACE not in [n["metadata"]["name"] for n in api.muster.objects("namespaces")], "the namespace"
+    )
+    wait_until(lambda: not api.do("GET", "/v1/network-topologies")["networkTopologies"], "the topology to be gone")
+    wait_until(
+        lambda: "research" not in [d["name"] for d in api.do("GET", "/v1/org-unit/departments")["departments"]],
+        "the department to be gone",
+    )
