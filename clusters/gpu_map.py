@@ -1,9 +1,10 @@
-"""The GPU map: one cell a GPU, grouped by the levels of a topology or by node pool. Pure."""
+"""The GPU map: one cell a GPU, grouped by the levels of a topology or by node pool."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from clusters.colours import Devices
 from clusters.gpus import NodeGpus
 from clusters.names import DEFAULT_NODE_POOL, NODE_POOL_LABEL
 
@@ -11,7 +12,14 @@ MAX_HTML_CELLS = 2000
 # Codes of the canvas, see static/js/gpu-canvas.js.
 CODES = {"free": 101, "unhealthy": 102, "unknown": 103, "cordoned": 104}
 
-State = Literal["held", "free", "unhealthy", "cordoned"]
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One GPU. `value`: of a `held` one the share that is held, of a `measured` one the figure, both 0 to 100; None
+    where the state (free, cordoned, unhealthy, unknown) says it all."""
+
+    state: str
+    value: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +32,7 @@ class MapNode:
     gpus: NodeGpus
     state: str
     url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One GPU. `value` is the share of it that is held, in percent; None where the state says it all."""
-
-    state: str
-    value: int | None
+    cells: Sequence[Cell] = ()
 
 
 @dataclass(slots=True)
@@ -56,12 +57,31 @@ class Group:
         return sum(node.gpus.total for rack in self.racks for node in rack.nodes)
 
 
-def cells_of(gpus: NodeGpus) -> list[Cell]:
-    """One cell a GPU: held ones first (the last perhaps in part), then free or cordoned, then unhealthy.
+def cells_of(gpus: NodeGpus, measured: Devices | None = None) -> list[Cell]:
+    """One cell a GPU. MIG devices are no cells.
 
-    Which device a pod holds is not known to Kubernetes, so the order says nothing of device numbers. MIG devices are
-    no cells.
+    Without measurements: held ones first (the last perhaps in part), then free or cordoned, then unhealthy; which
+    device a pod holds is not known to Kubernetes. With them cells stand in the order of the devices.
     """
+    return _measured_cells(gpus, measured) if measured else _allocation_cells(gpus)
+
+
+def not_measured(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of a node of which nothing was measured: what is held has no figure."""
+    return [Cell("unknown", None) if cell.state == "held" else cell for cell in cells]
+
+
+def histogram(cells: Iterable[Cell]) -> list[tuple[str, int]]:
+    """How many measured GPUs lie in 0, 0–10, 10–20, … 90–100."""
+    counts = [0] * 11
+    for cell in cells:
+        if cell.state == "measured" and cell.value is not None:
+            counts[0 if cell.value <= 0 else min((cell.value - 1) // 10 + 1, 10)] += 1
+    labels = ["0", *(f"{low}–{low + 10}" for low in range(0, 100, 10))]
+    return list(zip(labels, counts, strict=True))
+
+
+def _allocation_cells(gpus: NodeGpus) -> list[Cell]:
     cells: list[Cell] = []
     whole, part = divmod(gpus.allocated, 1)
     cells += [Cell("held", 100)] * int(whole)
@@ -69,8 +89,28 @@ def cells_of(gpus: NodeGpus) -> list[Cell]:
         cells.append(Cell("held", int(part * 100)))
     rest = gpus.total - len(cells)
     broken = min(int(gpus.unhealthy), rest)
-    state = "cordoned" if gpus.cordoned else "free"
-    return [*cells, *[Cell(state, None)] * (rest - broken), *[Cell("unhealthy", None)] * broken]
+    return [*cells, *[Cell(_rest_state(gpus), None)] * (rest - broken), *[Cell("unhealthy", None)] * broken]
+
+
+def _measured_cells(gpus: NodeGpus, measured: Devices) -> list[Cell]:
+    """Which device is broken is not known either: one that the exporter does not list, else a free one at the end."""
+    numbers = range(gpus.total)
+    suspects = sorted(numbers, key=lambda number: (number in measured.held, number in measured.values, -number))
+    broken = set(suspects[: int(gpus.unhealthy)])
+    return [_measured_cell(number, gpus, measured, broken) for number in numbers]
+
+
+def _measured_cell(number: int, gpus: NodeGpus, measured: Devices, broken: set[int]) -> Cell:
+    if number in broken:
+        return Cell("unhealthy", None)
+    if number not in measured.held:
+        return Cell(_rest_state(gpus), None)
+    value = measured.values.get(number)
+    return Cell("unknown", None) if value is None else Cell("measured", value)
+
+
+def _rest_state(gpus: NodeGpus) -> str:
+    return "cordoned" if gpus.cordoned else "free"
 
 
 def grouped(nodes: Sequence[MapNode], levels: Sequence[str]) -> list[Group]:
@@ -86,9 +126,9 @@ def grouped(nodes: Sequence[MapNode], levels: Sequence[str]) -> list[Group]:
     return [Group(name, sorted(racks.values(), key=lambda r: (r.outside, r.name))) for name, racks in ordered]
 
 
-def canvas_values(gpus: NodeGpus) -> list[int]:
+def canvas_values(cells: Sequence[Cell]) -> list[int]:
     """The numbers that the canvas draws, one a GPU."""
-    return [CODES[cell.state] if cell.value is None else cell.value for cell in cells_of(gpus)]
+    return [CODES[cell.state] if cell.value is None else cell.value for cell in cells]
 
 
 def as_canvas(groups: Sequence[Group], words: Mapping[int, str]) -> dict[str, Any]:
@@ -103,7 +143,7 @@ def as_canvas(groups: Sequence[Group], words: Mapping[int, str]) -> dict[str, An
                     {
                         "name": rack.name,
                         "nodes": [
-                            {"name": node.name, "url": node.url, "values": canvas_values(node.gpus)}
+                            {"name": node.name, "url": node.url, "values": canvas_values(node.cells)}
                             for node in rack.nodes
                         ],
                     }

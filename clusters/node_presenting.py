@@ -9,9 +9,10 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from clusters.gpu_map import CODES, Cell, Group, MapNode, cells_of
+from clusters.gpu_map import CODES, Cell, Group, MapNode, cells_of, histogram
 from clusters.gpus import GpuStrip, NodeGpus, node_gpus
 from clusters.models import ClusterEvent, Node
+from core.figures import pct
 
 TO_LOOK_AT = 8
 
@@ -124,7 +125,7 @@ def node_cells(node: Any) -> list[dict[str, Any]]:
     return [_cell(node.name, number, cell) for number, cell in enumerate(cells_of(gpus_of(node)))]
 
 
-def map_groups(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def map_groups(groups: Sequence[Group], unit: str = "%") -> list[dict[str, Any]]:
     """Groups as components/gpu_map.html takes them."""
     return [
         {
@@ -135,7 +136,7 @@ def map_groups(groups: Sequence[Group]) -> list[dict[str, Any]]:
                     "name": _outside(rack.name) if rack.outside else rack.name,
                     "note": _gpus(sum(node.gpus.total for node in rack.nodes)),
                     "outside": rack.outside,
-                    "nodes": [_map_node(node) for node in rack.nodes],
+                    "nodes": [_map_node(node, unit) for node in rack.nodes],
                 }
                 for rack in group.racks
             ],
@@ -152,6 +153,22 @@ def map_legend(strip: GpuStrip) -> list[dict[str, Any]]:
         {"state": "cordoned", "label": _("Cordoned"), "count": strip.cordoned},
         {"state": "unhealthy", "label": _("Unhealthy"), "count": strip.unhealthy},
     ]
+
+
+def map_histogram(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """GPUs by figure, as rows of bars; the longest fills the width."""
+    counted = histogram(cell for group in groups for rack in group.racks for node in rack.nodes for cell in node.cells)
+    most = max((count for _label, count in counted), default=0) or 1
+    return [
+        {"label": label, "count": count, "step": step, "width": pct(100 * count / most)}
+        for step, (label, count) in enumerate(counted)
+    ]
+
+
+def unmeasured(groups: Sequence[Group]) -> int:
+    """How many held GPUs have no figure."""
+    cells = (cell for group in groups for rack in group.racks for node in rack.nodes for cell in node.cells)
+    return sum(cell.state == "unknown" for cell in cells)
 
 
 def map_words() -> dict[int, str]:
@@ -173,36 +190,38 @@ def nodes_to_look_at(rows: Any) -> list[dict[str, Any]]:
     return findings
 
 
-def _map_node(node: MapNode) -> dict[str, Any]:
+def _map_node(node: MapNode, unit: str) -> dict[str, Any]:
     icons = {"NotReady": "circle-x", "Unknown": "circle-help", "Cordoned": "ban", "Unhealthy": "triangle-alert"}
     return {
         "name": node.name,
         "url": node.url,
         "icon": icons.get(node.state, ""),
         "title": node.name,
-        "cells": [_cell(node.name, number, cell) for number, cell in enumerate(cells_of(node.gpus))],
+        "cells": [_cell(node.name, number, cell, unit) for number, cell in enumerate(node.cells)],
     }
 
 
-def _cell(name: str, number: int, cell: Cell) -> dict[str, Any]:
+def _cell(name: str, number: int, cell: Cell, unit: str = "%") -> dict[str, Any]:
+    text = "" if cell.value in (None, 100) and cell.state != "measured" else str(cell.value)
     word = _words()[cell.state]
-    what = word if cell.value in (None, 100) else f"{word}, {cell.value} %"
+    what = ", ".join(part for part in (word, f"{text} {unit}" if text else "") if part)
     return {
         "value": cell.value,
         "state": cell.state,
-        "text": "" if cell.value in (None, 100) else cell.value,
+        "text": text,
         "css": "held" if cell.state == "held" else "",
-        "label": _("%(node)s, GPU %(number)d: %(what)s") % {"node": name, "number": number + 1, "what": what},
+        "label": _("%(node)s, GPU %(number)d: %(what)s") % {"node": name, "number": number, "what": what},
     }
 
 
 def _words() -> dict[str, str]:
     return {
         "held": _("allocated"),
+        "measured": "",
         "free": _("free"),
         "unhealthy": _("unhealthy"),
         "cordoned": _("cordoned"),
-        "unknown": _("not known"),
+        "unknown": _("not measured"),
     }
 
 

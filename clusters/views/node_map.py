@@ -1,7 +1,9 @@
 """The GPU map and its data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -12,38 +14,52 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import require
 from clusters import node_presenting, presenting, selectors
+from clusters.colours import Colour, Devices, measured_colours
 from clusters.gpu_map import MAX_HTML_CELLS, Group, as_canvas, grouped
 from clusters.kinds import KAI_TOPOLOGY
 from clusters.models import Cluster, ClusterObject
 from clusters.names import HOSTNAME_LABEL
 
 BY_POOL = "pool"
+ALLOCATION = "allocation"
+
+
+@dataclass(slots=True)
+class MapView:
+    """What one request asks to draw: a cluster, a way to group, a colour, and what comes of it."""
+
+    cluster: Cluster | None
+    grouping: str
+    groupings: dict[str, list[str]]
+    colour: Colour | None
+    groups: list[Group]
 
 
 @require_GET
 def node_map(request: HttpRequest) -> HttpResponse:
     """One cell a GPU: drawn here up to 2,000 cells, by a canvas above."""
     require(request.user, "nodes:read")
-    cluster = _cluster(request)
-    groupings = _groupings(cluster)
-    grouping = request.GET.get("group", "") or (next(iter(groupings)))
-    levels = groupings.get(grouping, [])
-    groups = _groups(request, cluster, levels)
-    strip = selectors.gpu_strip(request.user, cluster)
-    data_url = f"{reverse('clusters:node-map-data')}?{request.GET.urlencode()}"
+    view = _view(request)
+    strip = selectors.gpu_strip(request.user, view.cluster)
     drawn_here = strip.total <= MAX_HTML_CELLS
-    stale = selectors.stale_clusters(request.user, cluster, "nodes", "pods") if cluster else []
+    unit = view.colour.unit if view.colour else "%"
+    stale = selectors.stale_clusters(request.user, view.cluster, "nodes", "pods") if view.cluster else []
     context = {
-        "cluster": cluster,
+        "cluster": view.cluster,
         "strip": strip,
-        "tiles": node_presenting.gpu_tiles(strip),
-        "groups": node_presenting.map_groups(groups) if drawn_here else [],
-        "canvas_url": "" if drawn_here else data_url,
-        "groupings": [(key, _("node pool") if key == BY_POOL else key, key == grouping) for key in groupings],
+        "groups": node_presenting.map_groups(view.groups, view.colour.unit if view.colour else "%")
+        if drawn_here
+        else [],
+        "canvas_url": "" if drawn_here else _data_url(view),
+        "groupings": [(k, _("node pool") if k == BY_POOL else k, k == view.grouping) for k in view.groupings],
+        "colours": _colour_choices(view),
+        "colour": view.colour,
+        "histogram": node_presenting.map_histogram(view.groups) if view.colour else [],
+        "unmeasured": node_presenting.unmeasured(view.groups) if view.colour else 0,
         "legend": node_presenting.map_legend(strip),
-        "findings": node_presenting.nodes_to_look_at(selectors.node_rows(request.user, cluster)),
+        "findings": node_presenting.nodes_to_look_at(selectors.node_rows(request.user, view.cluster)),
         "stale": presenting.stale_sentences(stale),
-        "topics": " ".join(presenting.observed_topics(request.user, cluster, "Node", "Pod")),
+        "topics": " ".join(presenting.observed_topics(request.user, view.cluster, "Node", "Pod")),
     }
     return render(request, "clusters/node_map.html", context)
 
@@ -52,15 +68,42 @@ def node_map(request: HttpRequest) -> HttpResponse:
 def node_map_data(request: HttpRequest) -> JsonResponse:
     """What the canvas draws."""
     require(request.user, "nodes:read")
-    cluster = _cluster(request)
-    groups = _groups(request, cluster, _groupings(cluster).get(request.GET.get("group", ""), []))
-    return JsonResponse(as_canvas(groups, node_presenting.map_words()))
+    return JsonResponse(as_canvas(_view(request).groups, node_presenting.map_words()))
 
 
-def _cluster(request: HttpRequest) -> Cluster | None:
-    """The chosen cluster, or the first: places and pools of several clusters do not mix."""
+def _view(request: HttpRequest) -> MapView:
+    """The chosen cluster, or the first: places and pools of several clusters do not mix. Coloured by the chosen
+    figure, or the first that is measured, or else by allocation."""
     chosen = selectors.chosen_cluster(request.user, request.GET.get("cluster", ""))
-    return chosen or Cluster.objects.visible_to(request.user).order_by("name").first()
+    cluster = chosen or Cluster.objects.visible_to(request.user).order_by("name").first()
+    groupings = _groupings(cluster)
+    wanted = request.GET.get("group", "")
+    grouping = wanted if wanted in groupings else next(iter(groupings))
+    colour, measured = _measured(cluster, request.GET.get("colour", ""))
+    nodes = selectors.map_nodes(request.user, cluster, measured) if cluster else []
+    return MapView(cluster, grouping, groupings, colour, grouped(nodes, groupings[grouping]))
+
+
+def _measured(cluster: Cluster | None, wanted: str) -> tuple[Colour | None, Mapping[str, Devices] | None]:
+    offered = {colour.key: colour for colour in measured_colours()}
+    colour = offered.get(wanted) or (None if wanted == ALLOCATION else next(iter(offered.values()), None))
+    readings = colour.read(cluster) if colour and cluster else None
+    return (colour, readings) if readings is not None else (None, None)
+
+
+def _colour_choices(view: MapView) -> list[tuple[str, object, bool]]:
+    chosen = view.colour.key if view.colour else ALLOCATION
+    offered = [(colour.key, colour.label, colour.key == chosen) for colour in measured_colours()]
+    return [*offered, (ALLOCATION, _("Allocation"), chosen == ALLOCATION)]
+
+
+def _data_url(view: MapView) -> str:
+    choice = {
+        "cluster": str(view.cluster.pk) if view.cluster else "",
+        "group": view.grouping,
+        "colour": view.colour.key if view.colour else ALLOCATION,
+    }
+    return f"{reverse('clusters:node-map-data')}?{urlencode(choice)}"
 
 
 def _groupings(cluster: Cluster | None) -> dict[str, list[str]]:
@@ -74,7 +117,3 @@ def _groupings(cluster: Cluster | None) -> dict[str, list[str]]:
         keys = [str(level.get("nodeLabel", "")) for level in levels if isinstance(level, dict)]
         ways[name] = [key for key in keys if key and key != HOSTNAME_LABEL]
     return {name: keys for name, keys in ways.items() if keys} | {BY_POOL: []}
-
-
-def _groups(request: HttpRequest, cluster: Cluster | None, levels: Sequence[str]) -> list[Group]:
-    return grouped(selectors.map_nodes(request.user, cluster), levels) if cluster else []

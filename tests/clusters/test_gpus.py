@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from clusters.gpu_map import MapNode, cells_of, grouped
+from clusters.colours import Devices
+from clusters.gpu_map import Cell, MapNode, cells_of, grouped, histogram
 from clusters.gpus import node_gpus
 from clusters.models import Cluster, Node
 from clusters.selectors import gpu_strip, node_rows, watch_state
@@ -144,6 +145,45 @@ def test_the_state_of_a_node(admin: User, cluster: Cluster, columns: dict[str, A
     add_node(cluster, "n", **columns)
 
     assert node_rows(admin, cluster).get().state == state  # type: ignore[attr-defined]
+
+
+def test_a_partly_held_gpu_is_a_cell_of_its_own() -> None:
+    assert [(cell.state, cell.value) for cell in cells_of(gpus(4, 3, "1.25"))] == [
+        ("held", 100),
+        ("held", 25),
+        ("free", None),
+        ("unhealthy", None),
+    ]
+
+
+def test_measured_cells_stand_by_device_and_zero_is_not_unmeasured() -> None:
+    devices = Devices({0: 90, 1: 0, 2: None, 3: 0, 4: 0, 5: 0, 6: 0}, held=frozenset({0, 1, 2}))
+
+    cells = cells_of(gpus(8, 7, "3"), devices)
+
+    assert [(cell.state, cell.value) for cell in cells] == [
+        ("measured", 90),
+        ("measured", 0),
+        ("unknown", None),
+        *[("free", None)] * 4,
+        ("unhealthy", None),  # the device that the exporter does not list
+    ]
+    assert [count for _label, count in histogram(cells)] == [1, *[0] * 8, 1, 0]
+
+
+def test_the_histogram_counts_every_figure_once() -> None:
+    cells = [Cell("measured", value) for value in (0, 1, 10, 11, 90, 91, 100)]
+
+    counted = dict(histogram(cells))
+
+    assert (counted["0"], counted["0–10"], counted["10–20"], counted["80–90"], counted["90–100"]) == (1, 2, 1, 1, 2)
+    assert sum(counted.values()) == len(cells)
+
+
+def test_a_cordoned_node_shows_its_figures_and_its_rest_as_cordoned() -> None:
+    devices = Devices({0: 50, 1: 0}, held=frozenset({0}))
+
+    assert [cell.state for cell in cells_of(gpus(2, 2, "1", cordoned=True), devices)] == ["measured", "cordoned"]
 
 
 def map_node(name: str, **labels: str) -> MapNode:

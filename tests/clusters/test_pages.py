@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -12,6 +13,9 @@ from django.utils import timezone
 from accounts.models import AuditEntry, User
 from clusters.credentials import decrypt
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Pod
+from metrics.frames import UNMEASURED, Layout, pack
+from metrics.models import MetricFrame, MetricSource
+from metrics.recording import STEP
 from tests.conftest import make_user
 
 AT = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
@@ -339,6 +343,54 @@ def test_the_map_draws_one_cell_a_gpu_grouped_by_topology(page: Any, watched: Cl
     assert "Outside the topology" in text
     assert "None of its 8 GPUs can be allocated" in text
     assert text.count('class="cell ') == page("node-map", group="pool").count('class="cell ')
+
+
+def record_figures(cluster: Cluster) -> None:
+    """One round of the exporter of n1: device 0 at 90 % and 1 at 0 %, both held, 2 not measured."""
+    layout = Layout(("n1",))
+    size = layout.size
+    present, owner = np.zeros(size, np.uint8), np.zeros(size, np.uint16)
+    present[:8], owner[:3] = 1, 1
+    figures = np.full(size, UNMEASURED, np.uint8)
+    figures[:2] = (90, 0)
+    packed = {name: pack(figures) for name in ("utilisation", "memory", "temperature")}
+    now = timezone.now()
+    MetricSource.objects.create(cluster=cluster, nodes=["n1"], read_at=now)
+    MetricFrame.objects.create(
+        cluster=cluster, step=STEP, at=now, present=pack(present), owner=pack(owner), owners=["1"], **packed
+    )
+
+
+def test_the_map_is_coloured_by_utilisation_where_it_is_measured(
+    client: Client, admin: User, page: Any, watched: Cluster
+) -> None:
+    add_node(watched, "n1")
+    add_node(watched, "silent")
+    add_pod(watched, "p", "n1", "3")
+    add_pod(watched, "q", "silent", "1")
+    assert 'class="cell held"' in page("node-map")
+    record_figures(watched)
+
+    text = page("node-map")
+
+    assert "n1, GPU 0: 90 %" in text
+    assert "n1, GPU 1: 0 %" in text
+    assert text.count('class="cell unknown"') == 2  # device 2 of n1, and the held one of the silent node
+    assert text.count('class="cell free"') == 5 + 7
+    assert "2 held GPUs are not measured." in text
+    assert 'class="cell held"' in page("node-map", colour="allocation")
+    data = client.get(reverse("clusters:node-map-data"), {"colour": "utilisation", "group": "pool"}).json()
+    values = {node["name"]: node["values"] for node in data["groups"][0]["racks"][0]["nodes"]}
+    assert values["n1"] == [90, 0, 103, 101, 101, 101, 101, 101]
+
+
+def test_old_figures_colour_nothing(page: Any, watched: Cluster) -> None:
+    add_node(watched, "n1")
+    add_pod(watched, "p", "n1", "3")
+    record_figures(watched)
+    MetricSource.objects.update(read_at=timezone.now() - dt.timedelta(minutes=10))
+
+    assert 'class="cell held"' in page("node-map", colour="utilisation")
 
 
 def test_above_2000_gpus_a_canvas_draws_what_the_data_address_answers(
