@@ -1,5 +1,6 @@
 """The processes of an installation and the commands that start them; `up` and production use the same ones."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,8 +38,10 @@ def watcher() -> Command:
 
 
 def simulator(port: int, data_dir: Path, fleet: str) -> Command:
-    """The simulated cluster; writes `kubeconfig` into its data directory."""
-    options = ["--port", str(port), "--data-dir", str(data_dir), "--fleet", fleet]
+    """The simulated cluster; writes `kubeconfig` into its data directory. MUSTER_GROVE_BACKEND=grove: Grove makes the
+    pod groups itself, as its main branch does."""
+    backend = os.environ.get("MUSTER_GROVE_BACKEND", "podgrouper")
+    options = ["--port", str(port), "--data-dir", str(data_dir), "--fleet", fleet, "--grove-backend", backend]
     return [PYTHON, "-m", "simulator", *options, "--kubeconfig", str(data_dir / "kubeconfig")]
 
 

@@ -1,6 +1,7 @@
 """The main job by REST and kubectl alone: topology → node pool → quota → workload as a gang → utilisation."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +24,13 @@ from tests.stack.main_job import (
 )
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
-    """An installation of its own, on an empty fleet: 2 zones of 3 racks of 3 nodes of 8 GPUs."""
-    installation = Muster(tmp_path_factory.mktemp("main-job-api"))
+@pytest.fixture(params=["podgrouper", "grove"])
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Muster]:
+    """An installation of its own, on an empty fleet: 2 zones of 3 racks of 3 nodes of 8 GPUs. The pod groups are
+    made by KAI's pod grouper, or by Grove's own back-end."""
+    installation = Muster(tmp_path)
     try:
-        yield installation.start()
+        yield installation.start(MUSTER_GROVE_BACKEND=request.param)
     finally:
         if installation.process is not None:
             installation.stop()
