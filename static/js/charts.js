@@ -11,7 +11,6 @@ function localeOf(name) {
   const names = (form, dates) => dates.map((date) => new Intl.DateTimeFormat(name, { ...form, timeZone: "UTC" }).format(date));
   const months = Array.from({ length: 12 }, (_, i) => new Date(Date.UTC(2026, i, 1)));
   const days = Array.from({ length: 7 }, (_, i) => new Date(Date.UTC(2026, 1, 1 + i))); // a Sunday first
-  const chinese = name.startsWith("zh");
   return {
     moduleType: "locale",
     name,
@@ -19,8 +18,9 @@ function localeOf(name) {
     format: {
       months: names({ month: "long" }, months), shortMonths: names({ month: "short" }, months),
       days: names({ weekday: "long" }, days), shortDays: names({ weekday: "short" }, days),
-      date: chinese ? "%Y年%-m月%-d日" : "%d %b %Y", time: "%H:%M",
-      ...(chinese && { year: "%Y年", month: "%Y年%-m月", dayMonth: "%-m月%-d日", dayMonthYear: "%Y年%-m月%-d日" }),
+      date: "%Y-%m-%d", time: "%H:%M", dateTime: "%Y-%m-%d %H:%M", periods: ["AM", "PM"],
+      decimal: ".", thousands: ",", grouping: [3], currency: ["", ""],
+      ...(name.startsWith("zh") && { year: "%Y年", month: "%Y年%-m月", dayMonth: "%-m月%-d日", dayMonthYear: "%Y年%-m月%-d日" }),
     },
   };
 }
@@ -37,7 +37,7 @@ function load() {
     const script = document.createElement("script");
     script.src = document.body.dataset.plotly;
     script.onload = () => {
-      window.Plotly.register(localeOf(language));
+      if (!language.startsWith("en")) window.Plotly.register(localeOf(language));
       resolve(window.Plotly);
     };
     script.onerror = () => reject(new Error("plotly"));
