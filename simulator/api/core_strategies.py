@@ -41,7 +41,7 @@ def pod(server: "Server", new: Object, old: Object | None) -> Object:
     spec = _pod_spec(new.get("spec") or {})
     new = {**new, "spec": spec}
     if old is None:
-        new["status"] = {"phase": "Pending", "qosClass": _qos(spec)}
+        new["status"] = {"phase": "Pending", "qosClass": _qos(spec), **_gated(spec, server.now())}
     return new
 
 
@@ -102,6 +102,12 @@ def deployment(server: "Server", new: Object, old: Object | None) -> Object:
 
 def replica_set(server: "Server", new: Object, old: Object | None) -> Object:
     return _workload(new, {"replicas": 1, **(new.get("spec") or {})}, old)
+
+
+def daemon_set(server: "Server", new: Object, old: Object | None) -> Object:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    spec = {"updateStrategy": strategy, "revisionHistoryLimit": 10, **(new.get("spec") or {})}
+    return _workload(new, spec, old)
 
 
 def job(server: "Server", new: Object, old: Object | None) -> Object:
@@ -170,6 +176,21 @@ def _service_port(port: Object) -> Object:
     return {"protocol": "TCP", "targetPort": port.get("port"), **port}
 
 
+def _gated(spec: Object, now: str) -> Object:
+    """The condition of a pod that is created with scheduling gates."""
+    if not spec.get("schedulingGates"):
+        return {}
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    return {"conditions": [condition]}
+
+
 def _qos(spec: Object) -> str:
     guaranteed, any_request = True, False
     for container in spec.get("containers") or []:
@@ -200,6 +221,7 @@ PREPARE: dict[CollectionName, Prepare] = {
     ("", "secrets"): secret,
     ("apps", "deployments"): deployment,
     ("apps", "replicasets"): replica_set,
+    ("apps", "daemonsets"): daemon_set,
     ("batch", "jobs"): job,
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
     CRDS: custom_resource_definition,

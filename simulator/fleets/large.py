@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, NAMESPACE, NODE, POD
+from simulator.actors.exporters.load import LOAD
 from simulator.client import Object
 from simulator.fleets.hardware import BOOTED, Machine, node_manifest
 from simulator.fleets.platform import Entry, exporter_pod, platform, queue
@@ -79,7 +80,7 @@ def _pod(namespace: str, graph: str, name: str, role: str, node: str) -> Object:
             "name": f"{graph}-{name}",
             "namespace": namespace,
             "labels": _labels(namespace, graph, role),
-            "annotations": _annotations(graph),
+            "annotations": _annotations(graph, idle=graph.endswith("7")),
         },
         "spec": {**_pod_spec(role), "nodeName": node},
     }
@@ -98,8 +99,9 @@ def _labels(namespace: str, graph: str, role: str) -> dict[str, str]:
 
 
 @cache
-def _annotations(graph: str) -> dict[str, str]:
+def _annotations(graph: str, *, idle: bool) -> dict[str, str]:
     return {
+        **({LOAD: "idle"} if idle else {}),
         "kai.scheduler/skip-podgrouper": "true",
         "pod-group-name": graph,
         "received-resource-type": "Regular",

@@ -37,12 +37,16 @@ class Gpu(NamedTuple):
     unhealthy: bool = False
 
 
-def assign(pods: Iterable[Object], gpus: int) -> dict[int, Object]:
-    """Which pod has which device: in the order of binding, first free device first."""
-    assigned: dict[int, Object] = {}
-    free = list(range(gpus))
-    for pod in sorted(pods, key=_bound_order):
-        for _ in range(min(gpus_of(pod), len(free))):
+def assign(pods: Iterable[Object], gpus: int, before: Mapping[int, str]) -> dict[int, Object]:
+    """Which pod has which device. A pod keeps the devices it had (`before`: UID per device); a new one, in the
+    order of binding, takes the first free ones."""
+    ordered = sorted(pods, key=_bound_order)
+    by_uid = {pod["metadata"]["uid"]: pod for pod in ordered}
+    assigned = {n: by_uid[uid] for n, uid in before.items() if n < gpus and uid in by_uid}
+    free = [number for number in range(gpus) if number not in assigned]
+    for pod in ordered:
+        has = sum(other is pod for other in assigned.values())
+        for _ in range(min(gpus_of(pod) - has, len(free))):
             assigned[free.pop(0)] = pod
     return assigned
 

@@ -8,7 +8,7 @@ import hashlib
 import math
 from typing import NamedTuple
 
-from simulator.actors.objects import labels_of, spec_of
+from simulator.actors.objects import annotations_of, labels_of, spec_of
 from simulator.client import Object
 
 SUB_TYPE = "nvidia.com/dynamo-sub-component-type"
@@ -45,8 +45,8 @@ PROFILES = {
     "decode": Profile(0.81, 0.10, 0.91, 420.0),
     "": Profile(0.62, 0.18, 0.84, 300.0),
 }
-IDLE_FROM_UNIT = 0.04
-"""This share of workloads holds its GPUs and does next to nothing: what "idle GPUs" pages look for."""
+LOAD = "simulator.muster/load"
+"""Pod annotation; `idle` holds its GPUs and does nothing with them: what "idle GPUs" pages look for."""
 
 
 def profile_of(pod: Object) -> Profile:
@@ -62,9 +62,8 @@ def load_of(pod: Object, index: int, now: float, *, seed: int, memory_mib: int, 
     profile = profile_of(pod)
     workload = unit(f"{seed}/{_workload(pod)}")
     own = unit(f"{seed}/{pod['metadata']['name']}/{index}")
-    if workload < IDLE_FROM_UNIT:
-        level = 0.01
-    else:
+    level = 0.0
+    if annotations_of(pod).get(LOAD) != "idle":
         wave = math.sin(2 * math.pi * (now / profile.period + workload))
         ripple = math.sin(2 * math.pi * (now / 37.0 + own))
         level = profile.mean + profile.swing * (0.6 * wave + 0.25 * ripple) + 0.06 * (own - 0.5)

@@ -49,6 +49,7 @@ class Exporters:
         self._context = context
         self._proxies = proxies
         self._pods = context.informers.of(POD)
+        self._devices: dict[str, dict[int, str]] = {}
         self._nodes = context.informers.of(NODE)
         self._pods.add_index(BY_NODE, lambda pod: [spec_of(pod).get("nodeName") or ""])
         self._pods.add_index(BY_GRAPH, _graph_of)
@@ -96,7 +97,8 @@ class Exporters:
         memory = int(labels_of(node).get("nvidia.com/gpu.memory", "81559"))
         now = self._context.now().timestamp()
         running = [pod for pod in self._pods.by_index(BY_NODE, name) if _occupies(pod)]
-        assigned = assign(running, healthy)
+        assigned = assign(running, healthy, self._devices.get(name, {}))
+        self._devices[name] = {number: pod["metadata"]["uid"] for number, pod in assigned.items()}
         position: dict[str, int] = {}
         gpus = []
         for index in range(capacity):

@@ -35,7 +35,7 @@ class PodLifecycle(Controller):
         pods.add_index(BY_CLIQUE, lambda pod: ["/".join(key) for key in clique_key(pod)])
         pods.subscribe(self._on_removed)
         self.watch(POD, _needs_work)
-        self.watch(NODE, self._pods_of_node)
+        self.informer(NODE).subscribe(self._on_node)
         self.context.faults.on_change(self._on_fault)
 
     async def reconcile(self, key: Key) -> float | None:
@@ -46,6 +46,8 @@ class PodLifecycle(Controller):
         node = spec_of(pod).get("nodeName") or ""
         if is_deleting(pod):
             return await self._terminate(pod, node)
+        if node and self.informer(NODE).get(("", node)) is None:
+            return await self._collect(pod)
         if not node or status_of(pod).get("phase") in FINISHED:
             return None
         if self._is_lost(node):
@@ -82,6 +84,15 @@ class PodLifecycle(Controller):
         self._started_at[uid] = now
         self._output.start(pod)
         return self.context.options.readiness_s
+
+    async def _collect(self, pod: Object) -> float | None:
+        """The pod garbage collector: a pod whose node no longer exists goes, after the eviction time."""
+        uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
+        left = self._deleted_at.setdefault(uid, now) + self.context.options.unreachable_eviction_s - now
+        if left > 0:
+            return left
+        await self.context.delete(POD, pod, grace_period_seconds=0)
+        return None
 
     async def _terminate(self, pod: Object, node: str) -> float | None:
         """The kubelet confirms a deletion; a pod without a node, or whose node is gone, needs none."""
@@ -139,9 +150,13 @@ class PodLifecycle(Controller):
             for times in (self._bound_at, self._started_at, self._deleted_at):
                 times.pop(uid, None)
 
-    def _pods_of_node(self, node: Object) -> list[Key]:
-        pods = self.informer(POD).by_index(BY_NODE, node["metadata"]["name"])
-        return [key_of(pod) for pod in pods if _needs_work(pod)]
+    def _on_node(self, old: Object | None, new: Object | None) -> None:
+        """A node that comes or changes lets waiting pods go on; one that goes takes all of its pods along."""
+        node = new or old
+        if node is not None:
+            for pod in self.informer(POD).by_index(BY_NODE, node["metadata"]["name"]):
+                for key in [key_of(pod)] if new is None else _needs_work(pod):
+                    self.queue.add(key)
 
     def _on_fault(self) -> None:
         for pod in self.informer(POD).values():

@@ -61,16 +61,17 @@ class SchedulerCache:
         nodes = tuple(n for name, n in self._nodes.items() if self._node_pools[name] == pool)
         names = {node.name for node in nodes}
         groups = {key: group for key, group in self._groups.items() if group.pool == pool}
-        pods = tuple(
+        pods = [
             pod
             for pod in self._pods.values()
             if pod.podgroup in groups or (pod.node in names and pod.phase not in FINISHED)
-        )
+        ]
+        pods = _merge_equal_names(groups, pods)
         return Snapshot(
             nodes=nodes,
             queues=tuple(q for q in self._queues.values() if q.pool == pool),
             podgroups=tuple(groups.values()),
-            pods=pods,
+            pods=tuple(pods),
             topologies=tuple(self._topologies.values()),
             now=now,
             pool=pool,
@@ -215,6 +216,24 @@ class SchedulerCache:
                 self._groups.pop(key, None)
             self._group(group, group)
         self._changed()
+
+
+def _merge_equal_names(groups: dict[str, PodGroup], pods: list[Pod]) -> list[Pod]:
+    """KAI indexes PodGroups by bare name: of two in different namespaces one stays, with the pods of both
+    (golden/SURPRISES.md §1 no. 6). Removes the later one from `groups`."""
+    first: dict[str, str] = {}
+    moved: dict[str, str] = {}
+    for key in sorted(groups, key=lambda key: (groups[key].created, key)):
+        kept = first.setdefault(groups[key].name, key)
+        if kept != key:
+            moved[key] = kept
+    if not moved:
+        return pods
+    for key in moved:
+        del groups[key]
+    return [
+        msgspec.structs.replace(pod, podgroup=moved[pod.podgroup]) if pod.podgroup in moved else pod for pod in pods
+    ]
 
 
 def _runs_in_circles(name: str, parents: Mapping[str, str]) -> bool:

@@ -231,9 +231,9 @@ def _queue_details(details: QueueDetails) -> Object:
 
 
 def _resources(amounts: Resources) -> dict[str, str]:
-    """CPU in cores, "unlimited" as `-1m` (golden/SURPRISES.md §5 no. 11)."""
-    from_millicores = "-1m" if amounts.cpu < 0 else _decimal(amounts.cpu / 1000)
-    return {"cpu": from_millicores, "memory": _decimal(amounts.memory), "nvidia.com/gpu": _decimal(amounts.gpu)}
+    """CPU in cores. "Unlimited" is printed as `-1m`, `-1` and, for GPUs, 0 (golden: every queueDetails)."""
+    cpu = "-1m" if amounts.cpu < 0 else _decimal(amounts.cpu / 1000)
+    return {"cpu": cpu, "memory": _decimal(amounts.memory), "nvidia.com/gpu": _decimal(max(amounts.gpu, 0.0))}
 
 
 def _decimal(amount: float) -> str:

@@ -6,6 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clusters.kinds import POD
+from simulator.actors.exporters.dcgm import assign
 from simulator.actors.exporters.load import load_of
 
 GPU = "nvidia.com/gpu"
@@ -143,3 +144,26 @@ def test_load_is_repeatable_varies_slowly_and_stays_within_bounds(now):
     assert 0 <= at(now).utilisation <= 100
     assert 0 < at(now).memory_used < 81559
     assert at(now, ready_for_s=0).engine < at(now).engine
+
+
+def test_a_workload_marked_idle_holds_memory_and_does_nothing():
+    pod = {"metadata": {"name": "p", "namespace": "n", "annotations": {"simulator.muster/load": "idle"}}}
+
+    load = load_of(pod, 0, 1e9, seed=7, memory_mib=81559, ready_for_s=1000.0)
+
+    assert (load.utilisation, load.engine) == (0, 0)
+    assert load.memory_used > 40_000
+
+
+def test_a_pod_keeps_its_devices_when_an_earlier_one_goes():
+    def pod(name, gpus):
+        limits = {"limits": {"nvidia.com/gpu": str(gpus)}}
+        spec = {"containers": [{"name": "c", "resources": limits}]}
+        return {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec, "status": {"startTime": name}}
+
+    first, second, third = pod("a", 2), pod("b", 2), pod("c", 3)
+    before = assign([first, second], 8, {})
+    after = assign([second, third], 8, {n: p["metadata"]["uid"] for n, p in before.items()})
+
+    assert {n: p["metadata"]["name"] for n, p in before.items()} == {0: "a", 1: "a", 2: "b", 3: "b"}
+    assert {n: p["metadata"]["name"] for n, p in after.items()} == {0: "c", 1: "c", 2: "b", 3: "b", 4: "c"}

@@ -218,3 +218,20 @@ def test_what_a_watch_loses_without_a_word_is_found_at_the_next_resync(play):
         await cluster.running(2)
 
     play(scenario, resync_s=0.3)
+
+
+def test_pods_of_a_node_that_was_deleted_go_and_come_back_elsewhere(play):
+    async def scenario(cluster):
+        await cluster.submit(graph())
+        gone = (await cluster.running(2))[0]["spec"]["nodeName"]
+
+        await cluster.client.delete(NODE, gone)
+
+        async def elsewhere():
+            pods = await cluster.pods()
+            running = [p for p in pods if p["status"]["phase"] == "Running" and p["spec"]["nodeName"] != gone]
+            return len(pods) == len(running) == 2
+
+        await cluster.wait_for(elsewhere)
+
+    play(scenario)
