@@ -47,9 +47,7 @@ def node_map(request: HttpRequest) -> HttpResponse:
     context = {
         "cluster": view.cluster,
         "strip": strip,
-        "groups": node_presenting.map_groups(view.groups, view.colour.unit if view.colour else "%")
-        if drawn_here
-        else [],
+        "groups": node_presenting.map_groups(view.groups, unit) if drawn_here else [],
         "canvas_url": "" if drawn_here else _data_url(view),
         "groupings": [(k, _("node pool") if k == BY_POOL else k, k == view.grouping) for k in view.groupings],
         "colours": _colour_choices(view),
