@@ -10,7 +10,7 @@ from clusters.names import DEFAULT_NODE_POOL, NODE_POOL_LABEL
 
 MAX_HTML_CELLS = 2000
 # Codes of the canvas, see static/js/gpu-canvas.js.
-CODES = {"free": 101, "unhealthy": 102, "unknown": 103, "cordoned": 104}
+CODES = {"free": 101, "unhealthy": 102, "unknown": 103, "cordoned": 104, "held": 110}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,13 @@ def grouped(nodes: Sequence[MapNode], levels: Sequence[str]) -> list[Group]:
 
 def canvas_values(cells: Sequence[Cell]) -> list[int]:
     """The numbers that the canvas draws, one a GPU."""
-    return [CODES[cell.state] if cell.value is None else cell.value for cell in cells]
+    return [_canvas_value(cell) for cell in cells]
+
+
+def _canvas_value(cell: Cell) -> int:
+    if cell.value is None or (cell.state == "held" and cell.value == 100):
+        return CODES[cell.state]
+    return cell.value
 
 
 def as_canvas(groups: Sequence[Group], words: Mapping[int, str]) -> dict[str, Any]:

@@ -13,14 +13,15 @@ from clusters.gpu_map import CODES, Cell, Group, MapNode, cells_of, histogram
 from clusters.gpus import GpuStrip, NodeGpus, node_gpus
 from clusters.models import ClusterEvent, Node
 from core.figures import pct
+from core.templatetags.quantities import number
 
 TO_LOOK_AT = 8
 
 
 def gpu_tiles(strip: GpuStrip, url: str = "") -> list[dict[str, Any]]:
     """The GPU strip: total = allocated + free + cordoned + unhealthy."""
-    nodes = ngettext("on %(n)d node", "on %(n)d nodes", strip.nodes) % {"n": strip.nodes}
-    over = _("%(n)s more held than there are") % {"n": _plain(strip.over)} if strip.over else ""
+    nodes = ngettext("on %(n)s node", "on %(n)s nodes", strip.nodes) % {"n": number(strip.nodes)}
+    over = _("%(n)s more held than there are") % {"n": number(strip.over)} if strip.over else ""
     return [
         {"label": _("GPUs"), "value": strip.total, "sub": nodes, "url": url},
         {"label": _("Allocated"), "value": strip.allocated, "state": "allocated", "sub": over},
@@ -230,7 +231,7 @@ def _outside(name: str) -> str:
 
 
 def _gpus(count: int) -> str:
-    return ngettext("%(n)d GPU", "%(n)d GPUs", count) % {"n": count}
+    return ngettext("%(n)s GPU", "%(n)s GPUs", count) % {"n": number(count)}
 
 
 def _plain(value: Decimal) -> str:

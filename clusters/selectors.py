@@ -110,8 +110,8 @@ def node_rows(user: Viewer, cluster: Cluster | None = None) -> QuerySet[Node]:
         state=Case(
             When(ready="False", then=Value("NotReady")),
             When(~Q(ready="True"), then=Value("Unknown")),
-            When(cordoned=True, then=Value("Cordoned")),
             When(broken, then=Value("Unhealthy")),
+            When(cordoned=True, then=Value("Cordoned")),
             default=Value("Ready"),
         ),
         urgency=Case(

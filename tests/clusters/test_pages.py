@@ -422,7 +422,7 @@ def test_above_2000_gpus_a_canvas_draws_what_the_data_address_answers(
     (group,) = data["groups"]
     assert group["name"] == "gpu"
     first = group["racks"][0]["nodes"][0]
-    assert (first["name"], first["values"]) == ("n0000", [100] + [101] * 7)
+    assert (first["name"], first["values"]) == ("n0000", [110] + [101] * 7)
     assert sum(len(node["values"]) for rack in group["racks"] for node in rack["nodes"]) == 2008
 
 
