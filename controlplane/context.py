@@ -71,6 +71,7 @@ SCOPED_PAGES = (
     "topology:topology-list",
     "topology:node-pool-list",
     "metrics:gpu-utilisation",
+    "workloads:list",
 )
 MAX_CHOICES = 50
 

@@ -1,47 +1,35 @@
-"""Reads KAI's texts: why a group or a pod waits, as a code with numbers. Pure.
-
-Source of the texts: KAI pkg/scheduler/api/unschedule_info.go, common_info, topology plugin; recorded cases.
-"""
+"""Why a group or a pod waits, as a code with numbers, from KAI's texts (taken apart by `scheduling.explain`). Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Patterns = tuple[tuple[str, re.Pattern[str]], ...]
+from scheduling.explain import Cause, CauseKind, explain_text
+from scheduling.structs import UNLIMITED
 
-# The first that matches anywhere in the texts wins: what blocks for good stands before what may pass.
-PATTERNS: Patterns = tuple(
-    (code, re.compile(pattern))
-    for code, pattern in (
-        ("QueueDoesNotExist", r"Queue '(?P<queue>[^']*)' does not exist"),
-        ("TopologyDoesNotExist", r"Requested topology (?P<topology>\S+) does not exist"),
-        (
-            "NonPreemptibleOverQuota",
-            r"Workload requested (?P<requested>\S+) (?P<resource>GPUs|CPU cores|\S*memory\S*), but (?P<queue>\S+) "
-            r"quota is (?P<quota>\S+) (?:GPUs|cores|\S+), while (?P<allocated>\S+) ",
-        ),
-        (
-            "OverLimit",
-            r"(?P<queue>\S+) quota has reached the allowable limit of (?P<resource>GPUs|CPU cores|memory)\. "
-            r"Limit is (?P<limit>\S+) .*?currently (?P<allocated>\S+) .*?requested (?P<requested>\S+)",
-        ),
-        ("PodTooLarge", r"requires GPU: (?P<requested>[\d.]+),.*topped at (?P<largest>[\d.]+)\."),
-        ("NoGpuNode", r"No node in the (?P<pool>\S+) node-pool has GPU resources"),
-        ("SubGroupUnknown", r'references subgroup "(?P<subgroup>[^"]*)", which does not exist'),
-        ("PreemptionDelay", r"within its preemption delay window \((?P<delay>\S+)\)"),
-        (
-            "NotReady",
-            r"Waiting for (?P<minimum>\d+) pods, currently (?P<present>\d+) exist, (?P<gated>\d+) are gated",
-        ),
-        (
-            "TopologyUnsatisfied",
-            r"topology (?P<topology>\S+), requirement (?P<level>\S*) ?couldn't be satisfied",
-        ),
-        ("GangIncomplete", r"Resources were found for (?P<found>\d+) pods while (?P<minimum>\d+) are required"),
-        ("NotEnoughResources", r"(?:enough|Resources were not found)"),
-    )
-)
+# The first that any text gives wins: what blocks for good stands before what may pass.
+CODES: Mapping[CauseKind, str] = {
+    CauseKind.QUEUE_MISSING: "QueueDoesNotExist",
+    CauseKind.TOPOLOGY_MISSING: "TopologyDoesNotExist",
+    CauseKind.OVER_QUOTA: "NonPreemptibleOverQuota",
+    CauseKind.OVER_LIMIT: "OverLimit",
+    CauseKind.POD_TOO_LARGE: "PodTooLarge",
+    CauseKind.NO_SUCH_RESOURCE: "NoGpuNode",
+    CauseKind.SUBGROUP_UNKNOWN: "SubGroupUnknown",
+    CauseKind.PREEMPTION_DELAY: "PreemptionDelay",
+    CauseKind.NOT_READY: "NotReady",
+    CauseKind.GATED: "Gated",
+    CauseKind.LEVEL_UNSATISFIED: "TopologyUnsatisfied",
+    CauseKind.GANG_SHORT: "GangIncomplete",
+    CauseKind.DOMAIN_SHORT: "NotEnoughResources",
+    CauseKind.DOMAIN_FULL: "NotEnoughResources",
+    CauseKind.NODE_FIT: "NotEnoughResources",
+    CauseKind.OTHER: "Scheduler",
+}
+_RANK = {kind: rank for rank, kind in enumerate(CODES)}
+_NOTHING = ("", "Unable to schedule podgroup", "Unable to schedule pod")
+_PREFIX = re.compile(r"^Unable to schedule pod(?:group)?: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +46,13 @@ class Reason:
 
 
 def read_texts(texts: Iterable[str]) -> Reason | None:
-    """The reason that KAI's texts give; None where there is no text."""
+    """The reason that KAI's texts give; None where there is no text, or none that says anything."""
     words = tuple(dict.fromkeys(_lines(texts)))
-    if not words:
+    causes = [cause for cause in map(explain_text, words) if cause.kind in CODES]
+    if not causes:
         return None
-    joined = "\n".join(words)
-    for code, pattern in PATTERNS:
-        match = pattern.search(joined)
-        if match:
-            return Reason(code, {key: value for key, value in match.groupdict().items() if value is not None}, words)
-    return Reason("Scheduler", {}, words)
+    cause = min(causes, key=lambda found: _RANK[found.kind])
+    return Reason(CODES[cause.kind], _arguments(cause), words)
 
 
 def group_texts(group: Mapping[str, Any]) -> list[str]:
@@ -77,7 +62,7 @@ def group_texts(group: Mapping[str, Any]) -> list[str]:
         if condition.get("status") != "True":
             continue
         message = str(condition.get("message") or "")
-        if message in ("", "Unable to schedule podgroup"):
+        if message.strip(". ") in _NOTHING:
             texts += [str(reason.get("message") or "") for reason in condition.get("reasons") or ()]
         texts.append(message)
     return texts
@@ -88,11 +73,28 @@ def is_noise(reason: str, message: str) -> bool:
     return reason == "PodGrouperWarning" and ("already exists" in message or message.startswith("Pod "))
 
 
+def _arguments(cause: Cause) -> dict[str, str]:
+    """What the sentence of the code needs; amounts as short decimals."""
+    found = {name: getattr(cause, name) for name in ("queue", "resource", "topology", "subgroup", "pod", "until")}
+    amounts = {"limit": cause.limit, "allocated": cause.used, "requested": cause.requested}
+    counts = {"found": cause.found, "minimum": cause.needed}
+    arguments = {name: text for name, text in found.items() if text}
+    if cause.topology:
+        arguments["level"] = cause.level
+    arguments |= {name: _amount(value) for name, value in amounts.items() if value is not None}
+    return arguments | {name: str(value) for name, value in counts.items() if value is not None}
+
+
+def _amount(value: float) -> str:
+    return "unlimited" if value == UNLIMITED else f"{value:g}"
+
+
 def _lines(texts: Iterable[str]) -> Sequence[str]:
+    """Single statements: KAI joins them by `. \\n` and counts repeated ones in front."""
     lines = []
     for text in texts:
         for line in re.split(r" ?\\?\n", text):
-            cleaned = re.sub(r"^Unable to schedule podgroup: ", "", line.strip())
-            if cleaned and cleaned != "Unable to schedule podgroup":
+            cleaned = _PREFIX.sub("", line.strip())
+            if cleaned.strip(". ") not in _NOTHING:
                 lines.append(re.sub(r"\.\.+$", ".", cleaned))
     return lines

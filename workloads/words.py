@@ -62,9 +62,9 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
         ),
     ),
     "NonPreemptibleOverQuota": (
-        gettext_lazy("not preemptible: %(quota)s deserved"),
+        gettext_lazy("not preemptible: %(limit)s deserved"),
         gettext_lazy(
-            "It is not preemptible, so it must fit what queue %(queue)s deserves: %(quota)s %(resource)s, of which"
+            "It is not preemptible, so it must fit what queue %(queue)s deserves: %(limit)s %(resource)s, of which"
             " %(allocated)s are taken by others that are not preemptible; it asks for %(requested)s."
         ),
     ),
@@ -84,29 +84,27 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("No domain of topology %(topology)s fits the gang."),
     ),
     "PodTooLarge": (
-        gettext_lazy("a pod of %(requested)s; nodes have %(largest)s"),
+        gettext_lazy("a pod of %(requested)s; nodes have %(limit)s"),
         gettext_lazy(
-            "One pod asks for %(requested)s GPUs and the largest node of the pool has %(largest)s: it can never start."
+            "One pod asks for %(requested)s %(resource)s and the largest node of the pool has %(limit)s: it can never"
+            " start."
         ),
     ),
     "NoGpuNode": (
-        gettext_lazy("the pool has no GPU node"),
-        gettext_lazy("No node of pool %(pool)s has GPUs."),
+        gettext_lazy("no node has what it asks for"),
+        gettext_lazy("No node of its pool has any %(resource)s."),
     ),
     "SubGroupUnknown": (
         gettext_lazy("a pod is in no known subgroup"),
         gettext_lazy("A pod names the subgroup %(subgroup)s, which its pod group does not have."),
     ),
     "PreemptionDelay": (
-        gettext_lazy("may evict others after %(delay)s"),
-        gettext_lazy("It may not yet evict others: its preemption delay is %(delay)s."),
+        gettext_lazy("may not evict others yet"),
+        gettext_lazy("It may not evict others before %(until)s: that is its preemption delay."),
     ),
     "NotReady": (
-        gettext_lazy("%(present)s of %(minimum)s pods exist"),
-        gettext_lazy(
-            "The gang needs %(minimum)s pods; %(present)s exist, %(gated)s of them are gated. The scheduler waits for"
-            " the rest."
-        ),
+        gettext_lazy("%(found)s of %(minimum)s pods exist"),
+        gettext_lazy("The gang needs %(minimum)s pods and %(found)s exist: the scheduler waits for the rest."),
     ),
     "GangIncomplete": (
         gettext_lazy("room for %(found)s of %(minimum)s pods"),

@@ -23,7 +23,7 @@ RACK = (
             "Non-preemptible workload is over quota. Workload requested 16 GPUs, but q quota is 8 GPUs, while 0 GPUs "
             "are already allocated for non-preemptible pods. Use a preemptible workload to go over quota.",
             "NonPreemptibleOverQuota",
-            {"requested": "16", "queue": "q", "quota": "8", "allocated": "0", "resource": "GPUs"},
+            {"requested": "16", "queue": "q", "limit": "8", "allocated": "0", "resource": "GPUs"},
         ),
         (
             "q quota has reached the allowable limit of GPUs. Limit is 8 GPUs, currently 4 GPUs allocated and workload "
@@ -35,12 +35,12 @@ RACK = (
             "The pod ns/p requires GPU: 16, CPU: 0 (cores), memory: 0 (GB), pods: 1. Max GPU resources available in a "
             "single node in the default node-pool is topped at 8.",
             "PodTooLarge",
-            {"requested": "16", "largest": "8"},
+            {"requested": "16", "limit": "8"},
         ),
         (
             "Job is not ready for scheduling. Waiting for 4 pods, currently 3 exist, 2 are gated",
             "NotReady",
-            {"minimum": "4", "present": "3", "gated": "2"},
+            {"minimum": "4", "found": "3"},
         ),
         (
             "Resources were found for 2 pods while 3 are required for gang scheduling. Additional pods cannot be "

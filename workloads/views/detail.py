@@ -14,6 +14,8 @@ from accounts.permissions import has_right
 from clusters.connections import gateway_for
 from clusters.kinds import POD
 from clusters.models import ClusterEvent, Pod
+from clusters.presenting import stale_sentences
+from clusters.selectors import watch_state
 from core.errors import MusterError, NotFound
 from core.templatetags.quantities import number
 from workloads import observed, selectors
@@ -90,7 +92,9 @@ def workload_yaml(request: HttpRequest, pk: str) -> HttpResponse:
 
 def head(request: HttpRequest, workload: Workload, tab: str) -> dict[str, Any]:
     """What every page of a workload shows above its tabs."""
+    state = watch_state(workload.cluster, "pods", "podgroups")
     return {
+        "stale": stale_sentences([(workload.cluster, state)] if state.stale else []),
         "workload": workload,
         "heading": workload.name,
         "crumbs": (

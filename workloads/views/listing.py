@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import has_right, require
+from clusters.presenting import stale_sentences
+from clusters.selectors import chosen_cluster, stale_clusters
 from core.filters import Filter
 from core.saved_views import SavedView
 from core.tables import Column, TableSpec, build_table, table_response
@@ -120,8 +122,11 @@ class Row:
 def workload_list(request: HttpRequest) -> HttpResponseBase:
     """Every workload that the viewer may see."""
     require(request.user, "workloads:read")
-    table = build_table(request, selectors.workloads_of(request.user), TABLE, present=present, views=VIEWS)
-    context = {"may_submit": has_right(request.user, "workloads:create")}
+    cluster = chosen_cluster(request.user, request.GET.get("cluster", ""))
+    rows = selectors.workloads_of(request.user)
+    table = build_table(request, rows.filter(cluster=cluster) if cluster else rows, TABLE, present=present, views=VIEWS)
+    stale = stale_clusters(request.user, cluster, "pods", "podgroups")
+    context = {"may_submit": has_right(request.user, "workloads:create"), "stale": stale_sentences(stale)}
     return table_response(request, "workloads/list.html", table, context)
 
 
