@@ -141,16 +141,22 @@ class Informer:
             return
         self._objects[key] = obj
         self._reindex(key, old, obj)
-        for callback in self._callbacks:
-            callback(old, obj)
+        self._tell(old, obj)
 
     def _remove(self, key: Key) -> None:
         old = self._objects.pop(key, None)
         if old is None:
             return
         self._reindex(key, old, None)
+        self._tell(old, None)
+
+    def _tell(self, old: Object | None, new: Object | None) -> None:
         for callback in self._callbacks:
-            callback(old, None)
+            try:
+                callback(old, new)
+            except Exception:
+                # The edge of every actor: an object that one of them cannot read must not end the cache of all.
+                log.exception("%s cannot be taken in: %s", self.kind.kind, key_of(new or old or {}))
 
     def _reindex(self, key: Key, old: Object | None, new: Object | None) -> None:
         for name in self._indexers:

@@ -32,6 +32,15 @@ class Output:
         self._speakers: dict[Key, None] = {}
 
     def start(self, pod: Object) -> None:
+        """The lines of a starting pod, and the kubelet's events about its containers."""
+        for container in spec_of(pod)["containers"]:
+            image, name = container.get("image", ""), container["name"]
+            self._event(pod, "Pulled", f'Container image "{image}" already present on machine')
+            self._event(pod, "Created", f"Container created: {name}")
+            self._event(pod, "Started", f"Container started: {name}")
+        self._print_start(pod)
+
+    def _print_start(self, pod: Object) -> None:
         namespace, name = key_of(pod)
         for container, line in start_lines(pod, self._context.timestamp()):
             self._append(namespace, name, container, line)
@@ -51,7 +60,7 @@ class Output:
         await pods.synced.wait()
         for pod in pods.values():
             if has_condition(pod, "Ready") and len(self._speakers) < SPEAKERS:
-                self.start(pod)
+                self._print_start(pod)
                 self.ready(pod)
         while True:
             await asyncio.sleep(PERIOD_S)
@@ -71,6 +80,9 @@ class Output:
         serves = gpus_of(pod) or labels_of(pod).get(COMPONENT_TYPE) == "frontend"
         if serves and len(self._speakers) < SPEAKERS:
             self._speakers[key_of(pod)] = None
+
+    def _event(self, pod: Object, reason: str, message: str) -> None:
+        self._context.events.record((POD, pod), reason, message, component="kubelet")
 
     def _append(self, namespace: str, pod: str, container: str, line: str) -> None:
         if self._logs is not None:

@@ -1,7 +1,9 @@
 """The scheduling loop: one per shard, woken by changes, thinking in a thread so that the event loop stays free."""
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections.abc import Mapping
 
 from clusters.kinds import KAI_SCHEDULING_SHARD
@@ -16,6 +18,9 @@ from simulator.actors.scheduler.write import SCHEDULER, DecisionWriter
 from simulator.client import KubeError, Object
 
 log = logging.getLogger(__name__)
+
+RETRY_AFTER_CYCLES = 10
+"""What stays pending is tried again no sooner than after this many times the length of a cycle."""
 
 
 def shard_config(shard: Object | None, staleness_grace: float) -> SchedulerConfig:
@@ -67,17 +72,22 @@ class Scheduler:
         """Waits for a change (or, while something is pending, for the retry period), then thinks once."""
         wake, options = self._wake[pool], self._context.options
         wake.set()
+        took = 0.0
         while True:
-            pending = self._cache.has_pending(pool)
-            try:
-                async with asyncio.timeout(options.retry_period_s if pending else None):
+            retry = max(options.retry_period_s, RETRY_AFTER_CYCLES * took)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(retry if self._cache.has_pending(pool) else None):
                     await wake.wait()
-            except TimeoutError:
-                pass
             wake.clear()
             await self._context.wait_up(SCHEDULER)
-            await self._cycle(pool)
-            await asyncio.sleep(options.schedule_period_s)
+            started = time.monotonic()
+            try:
+                await self._cycle(pool)
+            except Exception:
+                # The edge of the scheduler process, which the real cluster would start again.
+                log.exception("the cycle of shard %r failed", pool)
+            took = time.monotonic() - started
+            await asyncio.sleep(max(options.schedule_period_s, took))
 
     async def _cycle(self, pool: str) -> None:
         circle = self._cache.queue_cycle()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_QUEUE, NAMESPACE, POD, Kind
-from simulator.actors.options import ActorOptions
+from simulator.actors.options import ALL_ACTORS, ActorOptions
 from simulator.actors.runner import run_actors
 from simulator.api.bootstrap import bootstrap
 from simulator.api.garbage import Garbage
@@ -33,8 +33,9 @@ QUEUE_SPEC = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 class Cluster:
     """What a scenario works with; every wait has a deadline and ends as soon as its condition holds."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, options: ActorOptions) -> None:
         self.server = server
+        self.options = replace(options, actors=ALL_ACTORS)
         self.client = InProcessClient(server)
         self.faults = server.faults
 
@@ -117,7 +118,7 @@ def play():
 async def _play(scenario, fleet: str, options: ActorOptions) -> None:
     server = Server()
     bootstrap(server)
-    cluster = Cluster(server)
+    cluster = Cluster(server, options)
     await load_fleet(cluster.client, fleet)
     await cluster.add_namespace()
     await cluster.add_queue()

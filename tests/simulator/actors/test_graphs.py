@@ -10,6 +10,7 @@ from clusters.kinds import (
     GROVE_POD_GANG,
     GROVE_SCALING_GROUP,
     KAI_POD_GROUP,
+    NAMESPACE,
     NODE,
     POD,
     SERVICE,
@@ -190,6 +191,22 @@ def test_deleting_the_graph_leaves_nothing_behind(play, own_backend):
         await cluster.wait_for(nothing_left)
 
     play(scenario, grove_kai_backend=own_backend)
+
+
+def test_deleting_the_namespace_takes_everything_along(play):
+    async def scenario(cluster):
+        await cluster.submit(graph(worker("decode", 2, 2, multinode={"nodeCount": 2})))
+        await cluster.running(5)
+
+        await cluster.client.delete(NAMESPACE, "team")
+
+        async def gone():
+            return await cluster.client.get(NAMESPACE, "team") is None
+
+        await cluster.wait_for(gone)
+        assert await cluster.pods() == []
+
+    play(scenario)
 
 
 def test_a_multinode_component_is_a_scaling_group_and_later_replicas_wait_for_the_base(play):
