@@ -27,7 +27,10 @@ _WORKLOADS: list[Object] = [
             "serviceaccounts", "services", "services/status", "limitranges", "resourcequotas", "namespaces",
         ],
     },
-    {"apiGroups": ["apps"], "resources": ["deployments", "replicasets", "statefulsets", "deployments/scale"]},
+    {
+        "apiGroups": ["apps"],
+        "resources": ["daemonsets", "deployments", "deployments/scale", "replicasets", "statefulsets"],
+    },
     {"apiGroups": ["batch"], "resources": ["jobs"]},
     {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]},

@@ -118,10 +118,13 @@ def _selector(body: Object) -> str:
     return _pairs(selector.get("matchLabels") if "matchLabels" in selector else selector)
 
 
+def _template_spec(body: Object) -> Object:
+    return (_spec(body).get("template") or {}).get("spec") or {}
+
+
 def _containers(field: str) -> Getter:
     def read(body: Object) -> str:
-        template = (_spec(body).get("template") or {}).get("spec") or {}
-        return ",".join(str(item.get(field, "")) for item in template.get("containers") or [])
+        return ",".join(str(item.get(field, "")) for item in _template_spec(body).get("containers") or [])
 
     return read
 
@@ -286,6 +289,15 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _wide("Selector", _selector),
     ),
     "replicasets": _REPLICAS,
+    "daemonsets": (
+        Column("Desired", _of(_status, "desiredNumberScheduled", 0), "integer"),
+        Column("Current", _of(_status, "currentNumberScheduled", 0), "integer"),
+        Column("Ready", _of(_status, "numberReady", 0), "integer"),
+        Column("Up-to-date", _of(_status, "updatedNumberScheduled", 0), "integer"),
+        Column("Available", _of(_status, "numberAvailable", 0), "integer"),
+        Column("Node Selector", lambda body: _pairs(_template_spec(body).get("nodeSelector"))),
+        AGE,
+    ),
     "statefulsets": (Column("Ready", _deployment_ready), AGE),
     "jobs": (
         Column("Status", _job_status),

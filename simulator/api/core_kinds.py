@@ -21,7 +21,7 @@ from simulator.api.schema import Schema
 from simulator.client import Object
 
 _SCHEMAS = Path(__file__).with_name("schemas") / "core.json"
-_GENERATED = {"deployments", "replicasets", "jobs", "statefulsets", "pods", "customresourcedefinitions"}
+_GENERATED = {"deployments", "daemonsets", "replicasets", "jobs", "statefulsets", "pods", "customresourcedefinitions"}
 
 
 @cache
@@ -96,6 +96,7 @@ _TABLE: list[tuple[str, str, str, str, bool, str, str, str]] = [
     ("apps", "v1", "Deployment", "deployments", True, "V1Deployment", "deploy", "status scale"),
     ("apps", "v1", "ReplicaSet", "replicasets", True, "V1ReplicaSet", "rs", "status scale"),
     ("apps", "v1", "StatefulSet", "statefulsets", True, "V1StatefulSet", "sts", "status scale"),
+    ("apps", "v1", "DaemonSet", "daemonsets", True, "V1DaemonSet", "ds", "status"),
     ("batch", "v1", "Job", "jobs", True, "V1Job", "", "status"),
     ("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False,
      "V1CustomResourceDefinition", "crd crds", "status"),
@@ -114,7 +115,7 @@ _REVIEWS: list[tuple[str, str, str, bool, str]] = [
     ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", False, "V1SelfSubjectReview"),
     ("authentication.k8s.io", "TokenReview", "tokenreviews", False, "V1TokenReview"),
 ]  # fmt: skip
-_IN_ALL = {"pods", "services", "deployments", "replicasets", "statefulsets", "jobs"}
+_IN_ALL = {"pods", "daemonsets", "services", "deployments", "replicasets", "statefulsets", "jobs"}
 
 
 def register(registry: Registry) -> None:

@@ -205,6 +205,7 @@ CHECKS: dict[CollectionName, Check] = {
     ("", "nodes"): node,
     ("apps", "deployments"): deployment,
     ("apps", "replicasets"): deployment,
+    ("apps", "daemonsets"): deployment,
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
     ("rbac.authorization.k8s.io", "rolebindings"): binding,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): binding,

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from simulator.api import admission
+from simulator.api.core_strategies import CRDS
 from simulator.api.errors import conflict
 from simulator.api.reading import ListOptions, get_entry, list_entries
 from simulator.api.requests import DeleteOptions, Target
@@ -13,6 +14,7 @@ from simulator.client import Object
 if TYPE_CHECKING:
     from simulator.api.server import Server
 
+_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"  # the objects of a CRD go before it
 _GC_FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 
 
@@ -23,7 +25,7 @@ def delete(server: "Server", target: Target, options: DeleteOptions) -> Entry | 
     resource = target.resource
     admission.validate_delete(server, server.stored_resource(resource), entry.object)
     grace = _grace(target, entry, options)
-    finalizers = _finalizers(entry, options)
+    finalizers = _finalizers(target, entry, options)
     waits = bool(finalizers) or grace > 0 or bool(_namespace_finalizers(target, entry))
     if options.dry_run:
         return entry if waits else None
@@ -69,9 +71,11 @@ def _grace(target: Target, entry: Entry, options: DeleteOptions) -> int:
     return grace if earlier is None else min(grace, int(earlier))
 
 
-def _finalizers(entry: Entry, options: DeleteOptions) -> list[str]:
+def _finalizers(target: Target, entry: Entry, options: DeleteOptions) -> list[str]:
     present = [name for name in entry.metadata.get("finalizers") or [] if name not in _GC_FINALIZERS.values()]
     wanted = _GC_FINALIZERS.get(options.propagation)
+    if target.resource.storage == CRDS and _CLEANUP not in present and "deletionTimestamp" not in entry.metadata:
+        present.append(_CLEANUP)
     return [*present, wanted] if wanted else present
 
 

@@ -42,8 +42,7 @@ async def _follow(server: "Server", key: LogKey, target: Target, text: str, writ
     waker = server.hooks.logs.subscribe()
     pods.wakers.add(waker)
     try:
-        if text:
-            yield text.encode()
+        yield text.encode()  # also when empty: it sends the headers
         while not server.closing:
             lines, written = server.hooks.logs.lines(key, written)
             if lines:

@@ -74,6 +74,7 @@ async def _lines(
     target: Target, events: AsyncIterator[list[reading.Event]], form: encoding.Form
 ) -> AsyncIterator[bytes]:
     first = True
+    yield b""  # sends the headers at once: a client waits for them before it reads
     try:
         async for batch in events:
             lines = []

@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator.api.quantities import canonical
 
@@ -136,6 +136,52 @@ def _prune_object(schema: Schema, value: dict[str, Any], path: str, report: Repo
         else:
             kept[key] = element
     return kept
+
+
+class Mismatch(NamedTuple):
+    """A value of another type than declared: its path, its JSON type as Go names it, the declared type."""
+
+    path: str
+    given: str
+    declared: str
+
+
+def mismatch(schema: Schema, value: Any, path: str) -> Mismatch | None:
+    """The first value whose type Go could not read; null fits everything."""
+    if value is None or schema.is_free_form:
+        return None
+    if not _readable(schema, value):
+        return Mismatch(path, _GO_NAMES.get(type(value), "number"), schema.type or "string")
+    if isinstance(value, dict):
+        prefix = f"{path}." if path else ""
+        children = ((schema.child(key), element, prefix + key) for key, element in value.items())
+        found = (mismatch(child, element, where) for child, element, where in children if child is not None)
+        return next((one for one in found if one is not None), None)
+    if isinstance(value, list):
+        item = schema.item()
+        found = (mismatch(item, element, path) for element in value)
+        return next((one for one in found if one is not None), None)
+    return None
+
+
+_GO_NAMES: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+_PYTHON_TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+}
+
+
+def _readable(schema: Schema, value: Any) -> bool:
+    if isinstance(value, bool):
+        return schema.type in ("boolean", "") and not schema.int_or_string
+    if schema.int_or_string:
+        return isinstance(value, int | float | str)
+    if schema.type == "boolean":
+        return False
+    return isinstance(value, _PYTHON_TYPES.get(schema.type, object))
 
 
 def copied(value: Any) -> Any:

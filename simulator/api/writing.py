@@ -21,7 +21,7 @@ from simulator.api.managed import Manager, record_update
 from simulator.api.reading import get_entry
 from simulator.api.requests import Target, WriteOptions, Written
 from simulator.api.resources import Resource
-from simulator.api.schema import FREE_FORM, fill_defaults, prune
+from simulator.api.schema import FREE_FORM, fill_defaults, mismatch, prune
 from simulator.api.store import Entry
 from simulator.api.validation import validate
 from simulator.client import Object
@@ -125,6 +125,7 @@ def decode(resource: Resource, body: Any, options: WriteOptions, warnings: list[
     if body.get("kind", kind.kind) != kind.kind:
         text = f"{version}, Kind={body['kind']}"
         raise bad_request(f"the object provided is unrecognized (got {text}, must be of type {kind.kind})")
+    _check_types(resource, body)
     unknown: list[str] = []
     new: Object = prune(schema_of(resource), body, "", unknown.append)
     _report_unknown(unknown, options, warnings)
@@ -132,6 +133,24 @@ def decode(resource: Resource, body: Any, options: WriteOptions, warnings: list[
     metadata = new.get("metadata")
     new["metadata"] = dict(metadata) if isinstance(metadata, dict) else {}
     return new
+
+
+def _check_types(resource: Resource, body: Object) -> None:
+    """Types of a core kind's fields, and of anybody's metadata, are read by Go before anything is validated."""
+    schema = schema_of(resource)
+    if not resource.custom:
+        wrong = mismatch(schema, body, "")
+        owner = resource.kind.kind
+    else:
+        metadata = schema.child("metadata")
+        wrong = mismatch(metadata, body.get("metadata"), "metadata") if metadata else None
+        owner = "ObjectMeta"
+    if wrong is not None:
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
+            f"{wrong.given} into Go struct field {owner}.{wrong.path} of type {wrong.declared}"
+        )
 
 
 def schema_of(resource: Resource) -> Any:

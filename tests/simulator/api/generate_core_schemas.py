@@ -15,7 +15,7 @@ import kubernetes.client as models
 ROOTS = [
     "V1Binding", "V1ConfigMap", "CoreV1Event", "V1Namespace", "V1Node", "V1PersistentVolumeClaim", "V1Pod",
     "V1ReplicationController", "V1Secret", "V1Service", "V1ServiceAccount", "EventsV1Event", "V1EndpointSlice",
-    "V1Lease", "V1PriorityClass", "V1Deployment", "V1ReplicaSet", "V1StatefulSet", "V1Job",
+    "V1Lease", "V1PriorityClass", "V1Deployment", "V1ReplicaSet", "V1StatefulSet", "V1DaemonSet", "V1Job",
     "V1CustomResourceDefinition", "V1Role", "V1RoleBinding", "V1ClusterRole", "V1ClusterRoleBinding",
     "V1SelfSubjectAccessReview", "V1SubjectAccessReview", "V1LocalSubjectAccessReview",
     "V1SelfSubjectRulesReview", "V1SelfSubjectReview", "V1TokenReview", "AuthenticationV1TokenRequest", "V1Eviction",
