@@ -125,7 +125,6 @@ class WarningCode(StrEnum):
     LIMIT_BELOW_DESERVED = "limit-below-deserved"
     PROJECTS_EXCEED_DEPARTMENT = "projects-exceed-department"
     EXCEEDS_CAPACITY = "deserved-exceeds-capacity"
-    BLOCKED = "nothing-can-run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def warnings_for(
             found.append(QuotaWarning(WarningCode.LIMIT_BELOW_ALLOCATED, pool, resource, limit, held))
         elif held is not None and _is_lowered(deserved, old.get(f"{resource}_deserved")) and 0 <= deserved < held:
             found.append(QuotaWarning(WarningCode.BELOW_ALLOCATED, pool, resource, deserved, held))
-        if limit >= 0 and (deserved == UNLIMITED or limit < deserved):
+        if 0 <= limit < deserved:
             found.append(QuotaWarning(WarningCode.LIMIT_BELOW_DESERVED, pool, resource, limit, deserved))
     return found
 

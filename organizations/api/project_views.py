@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,6 +20,7 @@ from organizations.api import wire
 from organizations.api.amounts import read_resources, resources_json
 from organizations.api.views import ALL, COMMON_FILTERS, COMMON_SORTS, cluster_of
 from organizations.models import Department, Project
+from organizations.selectors import with_gpu_quota
 from organizations.services import ProjectInput
 from organizations.services.departments import DEFAULT_DEPARTMENT
 
@@ -44,7 +45,7 @@ PROJECT_SORTS = {
 def visible_projects(request: Request) -> QuerySet[Project]:
     """Projects that `filterBy` and `search` ask for."""
     require(request.user, "project:read")
-    rows = Project.objects.visible_to(request.user).annotate(total_gpu_quota=Sum("quotas__gpu_deserved"))
+    rows = with_gpu_quota(Project.objects.visible_to(request.user))
     return search(request, filter_by(request, rows, PROJECT_FILTERS), ("name", "namespace", "department__name"))
 
 

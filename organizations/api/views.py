@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,6 +19,7 @@ from organizations import services
 from organizations.api import wire
 from organizations.api.amounts import DEFAULT_PRIORITY, PRIORITIES, read_resources, resources_json
 from organizations.models import Department
+from organizations.selectors import with_gpu_quota
 
 COMMON_FILTERS = (
     Filter(key="name", label="name"),
@@ -46,7 +47,7 @@ def cluster_of(request: Request, body: dict[str, Any]) -> Cluster:
 def visible_departments(request: Request) -> QuerySet[Department]:
     """Departments that `filterBy` asks for."""
     require(request.user, "department:read")
-    rows = Department.objects.visible_to(request.user).annotate(total_gpu_quota=Sum("quotas__gpu_deserved"))
+    rows = with_gpu_quota(Department.objects.visible_to(request.user))
     return filter_by(request, rows, COMMON_FILTERS)
 
 

@@ -93,6 +93,6 @@ def test_row_3_lowering_below_what_is_allocated_warns() -> None:
 def test_a_limit_below_the_deserved_amount_warns() -> None:
     found = warnings_for("p", amounts(gpu_deserved="8", gpu_limit="4", cpu_limit="1000"), DEFAULTS, {})
 
-    assert [(w.code, w.resource) for w in found] == [
-        (WarningCode.LIMIT_BELOW_DESERVED, "gpu"), (WarningCode.LIMIT_BELOW_DESERVED, "cpu"),
-    ]  # fmt: skip
+    assert [(w.code, w.resource, w.amount, w.against) for w in found] == [
+        (WarningCode.LIMIT_BELOW_DESERVED, "gpu", 4, 8)
+    ]

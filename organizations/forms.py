@@ -1,0 +1,221 @@
+"""Reads what the pages of departments and projects send; services decide what is allowed.
+
+The quota matrix is a table of text fields, `<pool id>-<column>`, in the units of people: GPUs, cores, GB; "unlimited"
+or −1 is no bound. What was typed is shown again beside what is wrong with it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.errors import Fault, InvalidInput
+from organizations.models import Department, Project, Quota
+from organizations.quota import BOUNDS, DEFAULTS, PLACES, RESOURCES, UNLIMITED, read_amount, read_weight
+from organizations.rules import DESCRIPTION_LENGTH, NAME_LENGTH
+from organizations.secrets import SecretKind
+from organizations.selectors import UNITS, Capacity, capacities, to_people
+from organizations.services import QuotaInput
+from topology.models import NodePool
+
+_FIELDS = {"requestedNamespace": "namespace"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One field of the matrix: its name, what stands in it, what is wrong with it."""
+
+    name: str
+    value: str
+    label: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One resource of one pool."""
+
+    resource: str
+    unit: str
+    cells: tuple[Cell, ...]
+    capacity: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPool:
+    """One pool of the matrix."""
+
+    pool: NodePool
+    rows: tuple[MatrixRow, ...]
+    priority: Cell
+    capacity: Capacity
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The whole table. `inputs` are what services take; empty while `errors` are there."""
+
+    pools: tuple[MatrixPool, ...]
+    inputs: tuple[QuotaInput, ...]
+    errors: Mapping[str, str]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a field can't be read."""
+        return bool(self.errors)
+
+
+def read_matrix(
+    pools: Sequence[NodePool], data: Mapping[str, Any] | None, owner: Department | Project | None
+) -> Matrix:
+    """The matrix of `pools`: from what was sent, else from the owner's rows, else the defaults."""
+    rows = {quota.node_pool_id: quota for quota in owner.quotas.all()} if owner and owner.pk else {}
+    errors: dict[str, str] = {}
+    inputs = []
+    if data is not None:
+        inputs = [_read_pool(pool, data, errors) for pool in pools if f"{pool.pk}-gpu_deserved" in data]
+    capacity = capacities(pools)
+    drawn = tuple(_draw(pool, rows.get(pool.pk), data, errors, capacity[pool.pk]) for pool in pools)
+    return Matrix(drawn, () if errors else tuple(inputs), errors)
+
+
+def _read_pool(pool: NodePool, data: Mapping[str, Any], errors: dict[str, str]) -> QuotaInput:
+    amounts: dict[str, Decimal] = {}
+    for resource in RESOURCES:
+        for bound in BOUNDS:
+            name = f"{pool.pk}-{resource}_{bound}"
+            try:
+                amounts[f"{resource}_{bound}"] = _read(str(data.get(name, "")), resource, bound)
+            except InvalidInput as error:
+                errors[name] = _sentence(error.faults[0])
+    name = f"{pool.pk}-priority"
+    text = str(data.get(name, "")).strip()
+    priority = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
+    if priority is None:
+        errors[name] = _("A whole number from 0 is required")
+    return QuotaInput(pool, amounts, priority)
+
+
+def _read(text: str, resource: str, bound: str) -> Decimal:
+    if bound == "weight":
+        return read_weight(text, bound, text=True)
+    amount = read_amount(text, bound, text=True)
+    return amount if amount == UNLIMITED else round(amount * UNITS[resource][0], PLACES)
+
+
+def _sentence(fault: Fault) -> str:
+    return f"{fault.message}. {_('Allowed')}: {fault.allowed}."
+
+
+def _draw(
+    pool: NodePool, row: Quota | None, data: Mapping[str, Any] | None, errors: Mapping[str, str], capacity: Capacity
+) -> MatrixPool:
+    def cell(column: str, stored: str, label: str) -> Cell:
+        name = f"{pool.pk}-{column}"
+        value = str(data[name]) if data is not None and name in data else stored
+        return Cell(name, value, f"{pool.name}: {label}", errors.get(name, ""))
+
+    def stored(resource: str, bound: str) -> str:
+        column = f"{resource}_{bound}"
+        amount = getattr(row, column) if row else DEFAULTS[column]
+        if bound == "weight":
+            return f"{amount.normalize():f}"
+        return _("unlimited") if amount == UNLIMITED else f"{to_people(resource, amount).normalize():f}"
+
+    words = {"deserved": _("deserved"), "limit": _("limit"), "weight": _("weight")}
+    rows = tuple(
+        MatrixRow(
+            resource,
+            UNITS[resource][1],
+            tuple(cell(f"{resource}_{b}", stored(resource, b), f"{resource} {words[b]}") for b in BOUNDS),
+            to_people(resource, getattr(capacity, resource)),
+        )
+        for resource in RESOURCES
+    )
+    return MatrixPool(pool, rows, cell("priority", str(row.priority if row else 100), _("priority")), capacity)
+
+
+class DepartmentForm(forms.Form):
+    """A new department."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=NAME_LENGTH,
+        help_text=gettext_lazy("a–z, 0–9 and “-”, letter first, up to 40"),
+    )
+    description = forms.CharField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
+
+
+class ProjectForm(DepartmentForm):
+    """A new project."""
+
+    department = forms.ModelChoiceField(
+        label=gettext_lazy("Department"), queryset=Department.objects.none(), empty_label=None
+    )
+    namespace = forms.CharField(
+        label=gettext_lazy("Namespace"),
+        max_length=63,
+        required=False,
+        help_text=gettext_lazy("Empty: runai- and the project’s name."),
+    )
+    adopts_namespace = forms.BooleanField(
+        label=gettext_lazy("Use the existing namespace of this name; it stays when the project goes"), required=False
+    )
+
+    field_order = ("name", "department", "namespace", "description", "adopts_namespace")
+
+
+class DescriptionForm(forms.Form):
+    """What can be said of a department or project that exists, besides its quota."""
+
+    description = forms.CharField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
+
+
+class SecretForm(forms.Form):
+    """A secret of a project: one form for the three kinds."""
+
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=SecretKind.choices)
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=253,
+        required=False,
+        help_text=gettext_lazy("Not needed for a Hugging Face token: it is written as hf-token-secret and hf-token."),
+    )
+    token = forms.CharField(
+        label=gettext_lazy("Token"), required=False, widget=forms.PasswordInput(attrs={"autocomplete": "off"})
+    )
+    server = forms.CharField(label=gettext_lazy("Registry"), required=False, help_text="nvcr.io")
+    username = forms.CharField(
+        label=gettext_lazy("User name"), required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    password = forms.CharField(
+        label=gettext_lazy("Password"), required=False, widget=forms.PasswordInput(attrs={"autocomplete": "off"})
+    )
+    content = forms.CharField(
+        label=gettext_lazy("Keys and values"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text=gettext_lazy("KEY=value, one a line"),
+    )
+
+    def fields_of_kind(self) -> dict[str, str]:
+        """What services take for the chosen kind."""
+        kind, data = self.cleaned_data["kind"], self.cleaned_data
+        if kind == SecretKind.HUGGING_FACE:
+            return {"token": data["token"]}
+        if kind == SecretKind.REGISTRY:
+            return {name: data[name] for name in ("server", "username", "password")}
+        lines = [line.partition("=") for line in data["content"].splitlines() if line.strip()]
+        return {key.strip(): value for key, _equals, value in lines}
+
+
+def add_faults(form: forms.Form, error: InvalidInput) -> None:
+    """Show a service's faults beside their fields."""
+    for fault in error.faults:
+        field = _FIELDS.get(fault.field, fault.field)
+        text = _sentence(fault) if fault.allowed else f"{fault.message}."
+        form.add_error(field if field in form.fields else None, text)

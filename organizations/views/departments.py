@@ -1,0 +1,209 @@
+"""Departments: list, new, detail, events, YAML, edit, delete; the quotas of a node pool."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.permissions import has_right, require
+from accounts.requests import actor_of
+from clusters.kinds import KAI_QUEUE
+from clusters.selectors import chosen_cluster
+from core.tables import build_table, table_response
+from organizations import presenting, selectors, services
+from organizations.forms import DepartmentForm, DescriptionForm
+from organizations.models import Department, Project
+from organizations.quota import total
+from organizations.tables import DEPARTMENTS
+from organizations.views import shared
+from organizations.wording import conditions_of
+from topology.history import timeline
+from topology.models import NodePool
+from topology.presenting import comparison
+
+RIGHT = "department:create"
+
+
+@require_GET
+def department_list(request: HttpRequest) -> HttpResponseBase:
+    """Departments; queues that others made beneath them."""
+    require(request.user, "department:read")
+    cluster = chosen_cluster(request.user, request.GET.get("cluster", ""))
+    rows = selectors.visible_departments(request.user)
+    table = build_table(
+        request,
+        rows.filter(cluster=cluster) if cluster else rows,
+        DEPARTMENTS,
+        present=presenting.department_rows,
+    )
+    context = {
+        **shared.list_context(request, cluster),
+        "may_create": has_right(request.user, RIGHT),
+        "topics": "organizations.Department organizations.Project",
+    }
+    return table_response(request, "organizations/department_list.html", table, context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def department_new(request: HttpRequest) -> HttpResponse:
+    """The form of a new department."""
+    require(request.user, RIGHT)
+    clusters = shared.clusters_for(request, RIGHT)
+    given = request.POST.get("cluster") or request.GET.get("cluster", "")
+    cluster = chosen_cluster(request.user, given) or (clusters[0] if clusters else None)
+    if cluster is None:
+        return render(request, "organizations/new.html", {"clusters": [], "kind": "department"})
+    form = DepartmentForm(request.POST or None)
+    matrix = shared.matrix_of(request, cluster, None)
+    warnings: list[Any] = []
+    if request.method == "POST" and form.is_valid() and not matrix.has_errors:
+        warnings = shared.warned(request, matrix, Department(cluster=cluster))
+        data = form.cleaned_data
+        made = (
+            None
+            if warnings
+            else shared.save(
+                form,
+                lambda: services.create_department(
+                    actor_of(request),
+                    cluster=cluster,
+                    name=data["name"].strip(),
+                    description=data["description"].strip(),
+                    quotas=matrix.inputs,
+                ),
+            )
+        )
+        if made is not None:
+            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": made.name})
+            return redirect("organizations:department-detail", made.pk)
+    context = {
+        "form": form, "matrix": matrix, "warnings": warnings, "clusters": clusters, "cluster": cluster,
+        "kind": "department", "cancel_url": reverse("organizations:department-list"),
+    }  # fmt: skip
+    return render(request, "organizations/new.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_GET
+def department_detail(request: HttpRequest, pk: str) -> HttpResponse:
+    """Its quota, its projects, its people."""
+    department, head = _head(request, pk, "overview")
+    context = {
+        **head,
+        "shares": selectors.department_shares(
+            department, set(Project.objects.visible_to(request.user).values_list("pk", flat=True))
+        ),
+        "projects": presenting.project_rows(
+            list(selectors.visible_projects(request.user).filter(department=department).order_by("name"))
+        ),
+        "members": selectors.members(department),
+        "conditions": conditions_of(department.conditions),
+        "may_create_project": has_right(request.user, "project:create", department.scope),
+    }
+    return render(request, "organizations/department_detail.html", context)
+
+
+@require_GET
+def department_events(request: HttpRequest, pk: str) -> HttpResponse:
+    """What happened to it."""
+    department, head = _head(request, pk, "events")
+    objects = [(KAI_QUEUE.kind, block.quota.queue_name) for block in head["matrix"]]
+    return render(request, "organizations/events.html", {**head, "events": timeline(request.user, department, objects)})
+
+
+@require_GET
+def department_yaml(request: HttpRequest, pk: str) -> HttpResponse:
+    """The queues that we apply, those that the cluster has, the difference."""
+    department, head = _head(request, pk, "yaml")
+    wanted = presenting.wanted_objects(department, head["matrix"])
+    return render(request, "organizations/yaml.html", {**head, **comparison(department.cluster_id, wanted)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def department_edit(request: HttpRequest, pk: str) -> HttpResponse:
+    """Description and quota; what it would bring about is shown before it is saved."""
+    department, head = _head(request, pk, "overview")
+    require(request.user, "department:update", department.scope)
+    form = DescriptionForm(request.POST or None, initial={"description": department.description})
+    matrix = shared.matrix_of(request, department.cluster, department)
+    warnings: list[Any] = []
+    if request.method == "POST" and form.is_valid() and not matrix.has_errors:
+        warnings = shared.warned(request, matrix, department)
+        saved = (
+            None
+            if warnings
+            else shared.save(
+                form,
+                lambda: services.update_department(
+                    actor_of(request),
+                    department=department,
+                    description=form.cleaned_data["description"].strip(),
+                    quotas=matrix.inputs,
+                    expected_generation=shared.generation_of(request),
+                ),
+            )
+        )
+        if saved is not None:
+            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": department.name})
+            return redirect("organizations:department-detail", department.pk)
+    context = {
+        **head, "form": form, "edit_matrix": matrix, "warnings": warnings,
+        "cancel_url": reverse("organizations:department-detail", args=[department.pk]),
+    }  # fmt: skip
+    return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then deletes."""
+    department = Department.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    require(request.user, "department:delete", department.scope)
+    projects = list(department.projects.order_by("name").values_list("name", flat=True))
+    hits = [{"text": name, "icon": "scale"} for name in department.quotas.values_list("queue_name", flat=True)]
+    hits = [{"text": _("the queue %(name)s") % {"name": hit["text"]}, "icon": "scale"} for hit in hits]
+    if projects:
+        text = ngettext(
+            "It has the project %(names)s: delete it first.", "It has the projects %(names)s: delete them first.",
+            len(projects),
+        )  # fmt: skip
+        hits.append({"text": text % {"names": ", ".join(projects)}, "icon": "folder"})
+    context = {
+        "title": _("Delete department %(name)s") % {"name": department.name},
+        "hits": hits,
+        "name": department.name,
+        "act": _("Delete department"),
+        "action_url": reverse("organizations:department-delete", args=[department.pk]),
+        "back_url": reverse("organizations:department-detail", args=[department.pk]),
+    }
+    return shared.confirm_page(
+        request,
+        context,
+        lambda: services.delete_department(actor_of(request), department=department),
+        "organizations:department-list",
+    )
+
+
+@require_GET
+def node_pool_quotas(request: HttpRequest, pk: str) -> HttpResponse:
+    """A fragment of the page of a node pool: quotas given on it against its capacity."""
+    require(request.user, "department:read")
+    pool = NodePool.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    visible = set(Department.objects.visible_to(request.user).values_list("pk", flat=True))
+    departments = [each for each in selectors.pool_shares(pool) if each["row"].pk in visible]
+    capacity = selectors.capacities([pool])[pool.pk].gpu
+    given = total(each["quota"].gpu_deserved for each in departments)
+    context = {"pool": pool, "departments": departments, "capacity": capacity, "given": given}
+    return render(request, "organizations/node_pool_quotas.html", context)
+
+
+def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Department, dict[str, Any]]:
+    require(request.user, "department:read")
+    department = Department.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    matrix = selectors.quota_matrix(department)
+    head = presenting.department_head(request.user, department, matrix, tab)
+    return department, {**head, **shared.stale_context(department), "matrix": matrix}

@@ -1,0 +1,106 @@
+"""What the pages of departments and projects share: the matrix of a form, warnings, what is wrong with queues."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from accounts.permissions import Scope, has_right
+from clusters import presenting as cluster_presenting
+from clusters import selectors as cluster_selectors
+from clusters.models import Cluster
+from core.errors import Conflict, InvalidInput, NotPermitted, Stale
+from organizations import selectors
+from organizations.forms import Matrix, add_faults, read_matrix
+from organizations.impact import warnings_of
+from organizations.models import Department, Project
+from organizations.wording import fault_item, warning_item
+from topology.models import NodePool
+
+Row = Department | Project
+
+
+def list_context(request: HttpRequest, cluster: Cluster | None) -> dict[str, Any]:
+    """Notices of the lists: clusters that are not current, queues that endanger the cluster."""
+    clusters = selectors.readable_clusters(request.user, cluster)
+    stale = cluster_selectors.stale_clusters(request.user, cluster, "queues")
+    return {
+        "stale": cluster_presenting.stale_sentences(stale),
+        "faults": [fault_item(*found) for found in selectors.queue_faults(clusters)],
+        "foreign": selectors.foreign_queues(clusters),
+    }
+
+
+def stale_context(row: Row) -> dict[str, Any]:
+    """The notice of a detail page whose cluster is not current."""
+    state = cluster_selectors.watch_state(row.cluster, "queues")
+    return {"stale": cluster_presenting.stale_sentences([(row.cluster, state)] if state.stale else [])}
+
+
+def clusters_for(request: HttpRequest, right: str) -> list[Cluster]:
+    """Clusters in which the person may make one, the departments they administer included."""
+    rows = cluster_selectors.cluster_list(request.user)
+    return [row for row in rows if has_right(request.user, right, Scope(row.pk))]
+
+
+def pools_of(cluster: Cluster) -> list[NodePool]:
+    """The pools that quota can be given on, the default one first."""
+    rows = NodePool.objects.filter(cluster=cluster, deletion_requested_at=None)
+    return sorted(rows, key=lambda pool: (not pool.is_default, pool.name))
+
+
+def matrix_of(request: HttpRequest, cluster: Cluster, owner: Row | None) -> Matrix:
+    """The matrix of a form: what was sent, else what is stored."""
+    return read_matrix(pools_of(cluster), request.POST if request.method == "POST" else None, owner)
+
+
+def warned(request: HttpRequest, matrix: Matrix, owner: Row) -> list[dict[str, Any]]:
+    """Warnings that the person has not seen yet; empty after "Save all the same"."""
+    if request.POST.get("confirmed") or matrix.has_errors:
+        return []
+    return [warning_item(warning) for warning in warnings_of(owner, matrix.inputs)]
+
+
+def save(form: Any, act: Callable[[], Any]) -> Any:
+    """Run a service; its refusal becomes the form's errors and None is returned."""
+    try:
+        return act()
+    except InvalidInput as error:
+        add_faults(form, error)
+    except (Conflict, Stale) as error:
+        form.add_error(None, error.message)
+    return None
+
+
+def confirm_page(
+    request: HttpRequest, context: dict[str, Any], act: Callable[[], object], list_name: str
+) -> HttpResponse:
+    """The page of a destructive act: asks, with what it hits and the name to type; then does it."""
+    error = ""
+    if request.method == "POST":
+        if request.POST.get("confirm", "").strip() == context["name"]:
+            try:
+                act()
+            except Conflict as refused:
+                error = refused.message
+            else:
+                messages.success(request, _("%(name)s is being deleted.") % {"name": context["name"]})
+                return redirect(list_name)
+        else:
+            error = _("This is not its name.")
+    return render(request, "confirm.html", {**context, "error": error}, status=422 if error else 200)
+
+
+def refuse_without(clusters: Sequence[Any], request: HttpRequest, right: str) -> None:
+    """Raise `NotPermitted` for a person who has the right nowhere."""
+    if not clusters and not has_right(request.user, right):
+        raise NotPermitted(right)
+
+
+def generation_of(request: HttpRequest) -> int | None:
+    """The generation that the form was opened with."""
+    text = request.POST.get("generation", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else None
