@@ -14,6 +14,7 @@ from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpac
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import KEEP, ROLLUP, STEP
 from metrics.series import Moment, Point, Summary, owned_by, point, positions, summary
+from topology.models import NodePool
 from workloads.models import Workload
 
 STALE_AFTER = timedelta(seconds=90)
@@ -126,6 +127,28 @@ def node_series(node: Node, hours: int) -> list[Series]:
     moments = history(node.cluster, layout, hours)
     slots = [slot for slot in range(layout.slots) if any(moment.present[start + slot] for moment in moments)]
     return [Series(str(slot), tuple(_one(moment, start + slot) for moment in moments)) for slot in slots]
+
+
+def pool_now(pool: NodePool) -> Summary | None:
+    """The GPUs of a node pool now; None where nothing was recorded."""
+    layout = layout_of(pool.cluster)
+    moment = latest(pool.cluster, layout)
+    return summary(moment, positions(layout, _pool_nodes(pool))) if moment else None
+
+
+def pool_series(pool: NodePool, hours: int) -> list[Series]:
+    """All GPUs of the pool, and those that somebody holds."""
+    layout = layout_of(pool.cluster)
+    mask = positions(layout, _pool_nodes(pool))
+    moments = history(pool.cluster, layout, hours)
+    every = tuple(point(moment, mask) for moment in moments)
+    held = tuple(point(moment, mask, held_only=True) for moment in moments)
+    return [Series("all", every), Series("held", held)] if any(p.measured for p in every) else []
+
+
+def _pool_nodes(pool: NodePool) -> list[str]:
+    label = "" if pool.is_default else pool.name
+    return list(Node.objects.filter(cluster=pool.cluster_id, node_pool=label).values_list("name", flat=True))
 
 
 def workload_series(workload: Workload, hours: int) -> list[Series]:

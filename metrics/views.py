@@ -16,6 +16,7 @@ from metrics.figures import distribution_figure, utilisation_figure
 from metrics.recording import ROLLUP, STEP
 from metrics.selectors import Series
 from metrics.series import distribution, summary
+from topology.models import NodePool
 from workloads.models import Workload
 
 HOURS = (1, 6, 24, 168)
@@ -54,6 +55,20 @@ def node_gpus(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 @require_GET
+def pool_gpus(request: HttpRequest, pk: str) -> HttpResponse:
+    """The GPUs of a node pool: now, and their average over the last hours."""
+    pool = NodePool.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    hours = _hours(request)
+    context = {
+        "summary": selectors.pool_now(pool),
+        "freshness": selectors.freshness(pool.cluster),
+        "figure": _figure(_named(selectors.pool_series(pool, hours)), hours),
+        "hours": hours,
+    }
+    return render(request, "metrics/workload_gpus.html", context)
+
+
+@require_GET
 def workload_gpus(request: HttpRequest, pk: str) -> HttpResponse:
     """The GPUs that a workload holds: now, and their average over the last hours."""
     workload = Workload.objects.select_related("cluster", "project").get_visible(request.user, pk=pk)
@@ -73,16 +88,20 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
     context: dict[str, Any] = {"freshness": selectors.freshness(cluster), "topics": f"metrics.Frame@{cluster.pk}"}
     if moment is None:
         return context
-    names = {"all": _("all GPUs"), "held": _("held GPUs")}
     lines = selectors.cluster_series(selectors.history(cluster, layout, hours))
     tenths = {str(i): f"{i * 10}–{i * 10 + 10} %" for i in range(10)} | {"unmeasured": _("not measured")}
     return context | {
         "summary": summary(moment),
-        "figure": _figure([Series(names[line.name], line.points) for line in lines], hours),
+        "figure": _figure(_named(lines), hours),
         "distribution": distribution_figure(distribution(moment), tenths),
         "groups": selectors.groups_now(request.user, cluster, moment, layout, by),
         "at": moment.at,
     }
+
+
+def _named(lines: Sequence[Series]) -> list[Series]:
+    names = {"all": _("all GPUs"), "held": _("held GPUs")}
+    return [Series(names[line.name], line.points) for line in lines]
 
 
 def _figure(lines: Sequence[Series], hours: int) -> dict[str, Any] | None:

@@ -190,3 +190,12 @@ def test_the_nodes_fragment_shows_each_gpu_and_an_outsider_gets_404(
 
     assert "another pod" in client_of(viewer).get(url).content.decode()
     assert client_of(outsider).get(url).status_code == 404
+
+
+def test_the_pools_fragment_sums_its_nodes(
+    cluster: Any, default_pool: Any, measured: Node, client_of: Any, viewer: Any, outsider: Any
+) -> None:
+    url = reverse("metrics:pool-gpus", args=[default_pool.pk])
+
+    assert "over 2 of 2 GPUs" in client_of(viewer).get(url).content.decode()
+    assert client_of(outsider).get(url).status_code == 404
