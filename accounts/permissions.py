@@ -124,6 +124,11 @@ def require(user: User | AnonymousUser, right: str, scope: Scope | None = None) 
         raise NotPermitted(right)
 
 
+def _is_id(text: str) -> bool:
+    """Whether `text` can be an id at all. int() and UUID() also take digits of other scripts, signs and braces."""
+    return text.isascii() and text.replace("-", "").isalnum() and not text.startswith("-") and len(text) <= 36
+
+
 Model = TypeVar("Model", bound=models.Model)
 
 
@@ -156,6 +161,9 @@ class ScopedQuerySet(models.QuerySet[Model]):
 
     def get_visible(self, user: User | AnonymousUser, **lookup: Any) -> Model:
         """The one row, or `NotFound` alike for absent, invisible and malformed ids."""
+        pk = lookup.get("pk")
+        if isinstance(pk, str) and not _is_id(pk):
+            raise NotFound("Resource id not found.")
         try:
             return self.visible_to(user).get(**lookup)
         except (ObjectDoesNotExist, ValidationError, ValueError, OverflowError) as error:

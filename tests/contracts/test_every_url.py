@@ -1,0 +1,202 @@
+"""Contracts that hold for every URL, generated from the URLconf: a new URL is covered when it is added."""
+
+import json
+import uuid
+from collections import Counter
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import AuditEntry
+from clusters.models import Node
+from core.models import DesiredState
+from tests.contracts.urlconf import PUBLIC, pk_of, routes, with_ids
+from topology.models import NetworkTopology
+from workloads import document as documents
+from workloads.blueprints import blueprint
+from workloads.models import Workload
+
+WRITES = ("post", "put", "patch", "delete")
+MALFORMED = ("0", "9" * 30, "x", "-1", "١", "..", "%00", "a%2Fb", str(uuid.UUID(int=0)))
+
+
+@pytest.fixture
+def cast(cluster, default_pool, department, project):
+    node = Node.objects.create(
+        cluster=cluster, uid="n", name="gpu-a", resource_version="1", created_at=timezone.now(), ready="True"
+    )
+    topology = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=["kubernetes.io/hostname"])
+    workload = Workload.objects.create(
+        project=project,
+        cluster=cluster,
+        node_pool=default_pool,
+        name="qwen",
+        source=blueprint("vllm-aggregated"),
+        manifest=documents.load(blueprint("vllm-aggregated")),
+        phase="Running",
+    )
+    return {
+        "clusters": cluster,
+        "nodes": node,
+        "network-topologies": topology,
+        "node-pools": default_pool,
+        "departments": department,
+        "projects": project,
+        "workloads": workload,
+    }
+
+
+# What is sent where an empty body asks for nothing.
+BODIES = {
+    "workloads:scale": {"component": "worker", "replicas": "2"},
+    "workload-v2": {"desiredPhase": "Stopped"},
+}
+
+
+def send(client, method, route, pk=""):
+    body = BODIES.get(route.name, {})
+    if method == "get":
+        return client.get(route.path(pk))
+    if not route.is_api:
+        return client.post(route.path(pk), body)
+    return getattr(client, method)(route.path(pk), data=json.dumps(body), content_type="application/json")
+
+
+def is_error(answer):
+    """The one error shape, with the status repeated."""
+    body = answer.json()
+    return body["code"] == answer.status_code and isinstance(body["message"], str) and body["message"] != ""
+
+
+def everything():
+    """What is stored of desired state, and how much of everything else."""
+    rows = Counter()
+    for model in apps.get_models():
+        if issubclass(model, DesiredState):
+            for pk, generation, phase in model._default_manager.values_list("pk", "generation", "phase"):
+                rows[model._meta.label, str(pk), generation, phase] += 1
+        elif model._meta.label not in ("sessions.Session",):
+            rows[model._meta.label] = model._default_manager.count()
+    return rows
+
+
+def test_anonymous_people_see_nothing(db):
+    wrong = {}
+    for route in protected():
+        for method in ("get", *(WRITES if route.is_api else ("post",))):
+            answer = send(Client(), method, route, "1")
+            challenge = answer.headers.get("WWW-Authenticate")
+            if route.is_api and (answer.status_code, challenge) == (401, 'Bearer realm="muster"') and is_error(answer):
+                continue
+            if answer.status_code == 302 and answer.headers["Location"].startswith("/account/login?next="):
+                continue
+            wrong[route.name, method] = answer.status_code
+
+    assert wrong == {}
+
+
+def test_outsiders_are_told_that_there_is_nothing(cast, outsider, client_of):
+    client, before, wrong = client_of(outsider), everything(), {}
+    for route in with_ids():
+        pk = pk_of(route, cast)
+        for method in ("get", "post", *(WRITES[1:] if route.is_api else ())):
+            answer, absent = send(client, method, route, pk), send(client, method, route, absent_like(pk))
+            same = answer.status_code == absent.status_code
+            if route.is_api and same:
+                same = answer.json() == absent.json()
+            if answer.status_code not in (404, 405) or not same:
+                wrong[route.name, method] = (answer.status_code, absent.status_code)
+
+    assert wrong == {}
+    assert everything() == before
+
+
+def test_malformed_ids_are_absent_ids(cast, admin, client_of):
+    client, wrong = client_of(admin), {}
+    for route in with_ids():
+        for pk in MALFORMED:
+            answer = send(client, "get", route, pk)
+            if answer.status_code not in (404, 405):
+                wrong[route.name, pk] = answer.status_code
+
+    assert wrong == {}
+
+
+def test_viewers_write_nothing(cast, viewer, client_of):
+    # An empty body may be refused for being empty before the right is asked for.
+    refused = {400, 403, 405, 422}
+    client, before, wrong = client_of(viewer), everything(), {}
+    for route in protected():
+        if route.name == "set_language":
+            continue
+        for method in WRITES if route.is_api else ("post",):
+            answer = send(client, method, route, pk_of(route, cast))
+            expected = refused | ({404} if route.pattern.count("<") > 1 else set())
+            if answer.status_code not in expected or (route.is_api and not is_error(answer)):
+                wrong[route.name, method] = answer.status_code
+
+    assert wrong == {}
+    assert everything() == before
+    assert AuditEntry.objects.count() == 0
+
+
+def test_reading_changes_nothing_and_fails_nowhere(cast, admin, client_of):
+    client, wrong = client_of(admin), {}
+    written = []
+
+    def trap(execute, sql, params, many, context):
+        if sql.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
+            written.append(sql)
+        return execute(sql, params, many, context)
+
+    for route in protected():
+        with connection.execute_wrapper(trap):
+            answer = send(client, "get", route, pk_of(route, cast))
+            if answer.streaming:
+                b"".join(answer.streaming_content)
+        expected = {200, 302, 405} | ({404} if route.pattern.count("<") > 1 else set())
+        if written or answer.status_code not in expected:
+            wrong[route.name] = (answer.status_code, written)
+            written = []
+
+    assert wrong == {}
+
+
+def test_writes_from_other_sites_are_refused(cast, admin):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin)
+    before, wrong = everything(), {}
+    for route in routes():
+        if route.name in ("token", "token-v2"):  # they take no cookie
+            continue
+        answer = send(client, "post", route, pk_of(route, cast))
+        if answer.status_code not in (403, 405):
+            wrong[route.name] = answer.status_code
+
+    assert wrong == {}
+    assert everything() == before
+
+
+def test_pages_carry_the_policy_that_stops_foreign_script_and_stay_in_no_cache(cast, admin, client_of):
+    client, wrong = client_of(admin), {}
+    for route in protected():
+        if route.is_api:
+            continue
+        answer = send(client, "get", route, pk_of(route, cast))
+        policy, caching = answer.headers["Content-Security-Policy"], answer.headers["Cache-Control"]
+        strict = "script-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        if not strict or not ("no-store" in caching or "max-age=0" in caching):
+            wrong[route.name] = (policy, caching)
+
+    assert wrong == {}
+
+
+def protected():
+    return [route for route in routes() if route.name not in PUBLIC]
+
+
+def absent_like(pk):
+    return uuid.uuid4() if isinstance(pk, uuid.UUID) else 987654321

@@ -1,0 +1,60 @@
+"""Every URL of the product, filled with the ids of the cast's objects: what the contracts are checked on."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLResolver, get_resolver
+
+# Answered to everybody: signing in, tokens, monitoring.
+PUBLIC = {"accounts:login", "accounts:logout", "healthz", "readyz", "metrics", "token", "token-v2"}
+# The stream lasts as long as it is read, tests/controlplane/test_live.py has its contracts; the schema has a format
+# of its own.
+STREAMS = {"live", "api-schema"}
+_SKIPPED = {"api", "v1", "v2", "org-unit", "gpu-utilisation"}
+
+
+@dataclass(frozen=True)
+class Route:
+    """One route of the URLconf. `kind` is the collection that its id belongs to; empty without one."""
+
+    name: str
+    pattern: str
+
+    @property
+    def is_api(self) -> bool:
+        return self.pattern.startswith("api/") and self.name != "api-docs"
+
+    @property
+    def kind(self) -> str:
+        if "<" not in self.pattern:
+            return ""
+        parts = [part for part in self.pattern.split("<")[0].split("/") if part and part not in _SKIPPED]
+        return parts[0] if parts else self.pattern.split("/")[0]
+
+    def path(self, pk: object = "") -> str:
+        return "/" + re.sub(r"<[^>]+>", str(pk), self.pattern)
+
+
+def routes() -> list[Route]:
+    """All routes but the streams."""
+    return [route for route in _walk(get_resolver().url_patterns, "", "") if route.name not in STREAMS]
+
+
+def _walk(patterns: Any, prefix: str, namespace: str) -> Iterator[Route]:
+    for pattern in patterns:
+        where = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _walk(pattern.url_patterns, where, f"{pattern.namespace}:" if pattern.namespace else namespace)
+        else:
+            yield Route(namespace + (pattern.name or where), where)
+
+
+def with_ids() -> list[Route]:
+    return [route for route in routes() if route.kind]
+
+
+def pk_of(route: Route, cast: Mapping[str, Any]) -> object:
+    """The id of the cast's object that the route shows; empty where it shows none."""
+    return cast[route.kind].pk if route.kind else ""
