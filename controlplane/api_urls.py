@@ -1,20 +1,14 @@
 """Mounts each package's part of the REST API below /api/."""
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api_docs import api_docs
 
-PACKAGES = ("accounts", "clusters", "topology", "organizations", "workloads", "metrics")
+PACKAGES = ("accounts", "clusters", "topology", "organizations", "workloads")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", api_docs, name="api-docs"),
-    *(
-        path("", include(f"{package}.api.urls"))
-        for package in PACKAGES
-        if find_spec(f"{package}.api") and find_spec(f"{package}.api.urls")
-    ),
+    *(path("", include(f"{package}.api.urls")) for package in PACKAGES),
 ]

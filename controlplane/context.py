@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -122,17 +122,14 @@ def shell(request: HttpRequest) -> dict[str, object]:
 def _groups(request: HttpRequest, user: User) -> list[Group]:
     groups = []
     for label, pages in NAVIGATION:
-        entries = tuple(entry for page in pages if has_right(user, page.right) and (entry := _entry(request, page)))
+        entries = tuple(_entry(request, page) for page in pages if has_right(user, page.right))
         if entries:
             groups.append(Group(label, entries))
     return groups
 
 
-def _entry(request: HttpRequest, page: Page) -> Entry | None:
-    try:
-        url = reverse(page.url_name)
-    except NoReverseMatch:
-        return None
+def _entry(request: HttpRequest, page: Page) -> Entry:
+    url = reverse(page.url_name)
     current = request.path == url or (url != "/" and request.path.startswith(url))
     cluster = request.GET.get("cluster", "")
     return Entry(page.label, page.icon, f"{url}?{urlencode({'cluster': cluster})}" if cluster else url, current)

@@ -1,7 +1,5 @@
 """Mounts each package's pages and the REST API."""
 
-from importlib.util import find_spec
-
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import health_views, views
@@ -17,7 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", health_views.metrics, name="metrics"),
     path("account/", include("accounts.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
-    *(path("", include(f"{package}.urls")) for package in PACKAGES if find_spec(f"{package}.urls")),
+    *(path("", include(f"{package}.urls")) for package in PACKAGES),
     path("api/", include("controlplane.api_urls")),
 ]
 
