@@ -34,6 +34,11 @@ _SHARED_SETS_KEPT = 4096
 _encode = msgspec.json.Encoder().encode
 
 
+# kubectl's server-side apply may change what its client-side apply wrote before.
+KUBECTL = "kubectl"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
 class Manager(NamedTuple):
     """Who writes, how and in which version; one entry of `managedFields`."""
 
@@ -72,6 +77,9 @@ def apply(schema: Schema, live: Object | None, applied: Object, manager: Manager
     merged = _merge(schema, base, applied)
     changed, _ = changes(schema, base, merged)
     conflicts = [(entry, intersection(_fields(entry), changed)) for entry in others]
+    if manager.name == KUBECTL:
+        allowed = _last_applied_fields(schema, base)
+        conflicts = [(entry, difference(fields, allowed)) for entry, fields in conflicts]
     conflicts = [(entry, fields) for entry, fields in conflicts if fields]
     if conflicts and not force:
         raise _conflict(conflicts)
@@ -169,6 +177,15 @@ def _fields(entry: Object) -> FieldSet:
 def _bare(body: Object) -> Object:
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     return {**body, "metadata": metadata}
+
+
+def _last_applied_fields(schema: Schema, live: Object) -> FieldSet:
+    annotations = (live.get("metadata") or {}).get("annotations") or {}
+    try:
+        applied = msgspec.json.decode(annotations.get(LAST_APPLIED, "{}"))
+    except msgspec.DecodeError:
+        return {}
+    return fields_of(schema, applied) if isinstance(applied, dict) else {}
 
 
 def _merge(schema: Schema, live: Any, applied: Any) -> Any:

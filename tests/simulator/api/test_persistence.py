@@ -1,0 +1,121 @@
+"""A cluster kept on disk: what comes back, what does not, and files that are not ours."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from clusters.kinds import CONFIG_MAP, KAI_QUEUE, NAMESPACE, SERVICE
+from simulator.api import reading
+from simulator.api.errors import ApiError
+from simulator.api.persistence import FILE, Keeper
+from simulator.api.reading import ListOptions
+from simulator.api.running import open_server
+from tests.simulator.api.conftest import Verbs
+
+
+def saved(directory: Path) -> Verbs:
+    server, restored = open_server(Keeper(directory), "first-token")
+    assert not restored
+    verbs = Verbs(server)
+    verbs.create(NAMESPACE, {"metadata": {"name": "team"}})
+    verbs.create(KAI_QUEUE, {"metadata": {"name": "q"}, "spec": {"resources": {"gpu": {"quota": 1}}}})
+    verbs.create(SERVICE, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}, "team")
+    asyncio.run(Keeper(directory).save(server))
+    return verbs
+
+
+def test_objects_versions_and_tokens_come_back(tmp_path: Path) -> None:
+    before = saved(tmp_path)
+    server, restored = open_server(Keeper(tmp_path))
+    after = Verbs(server)
+
+    assert restored
+    assert after.get(KAI_QUEUE, "q") == before.get(KAI_QUEUE, "q")
+    assert after.names(NAMESPACE) == before.names(NAMESPACE)
+    assert server.store.resource_version == before.server.store.resource_version
+    assert server.tokens.admin_token == "first-token"
+    assert server.tokens.key == before.server.tokens.key
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_versions_and_addresses_go_on_where_they_were(tmp_path: Path) -> None:
+    before = saved(tmp_path)
+    server, _ = open_server(Keeper(tmp_path))
+    after = Verbs(server)
+    made = after.create(SERVICE, {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}]}}, "team")
+    old = before.get(SERVICE, "s", "team")
+
+    assert int(made["metadata"]["resourceVersion"]) == before.server.store.resource_version + 1
+    assert old is not None
+    assert made["spec"]["clusterIP"] != old["spec"]["clusterIP"]
+
+
+def test_watches_and_tokens_of_before_are_too_old(tmp_path: Path) -> None:
+    before = saved(tmp_path)
+    version = str(before.server.store.resource_version - 1)
+    token = before.page(NAMESPACE, limit=1).continue_token
+    server, _ = open_server(Keeper(tmp_path))
+    after = Verbs(server)
+    after.create(CONFIG_MAP, {"metadata": {"name": "c"}}, "team")
+
+    async def watch() -> None:
+        options = ListOptions(resource_version=version)
+        await anext(reading.watch(server, after.target(CONFIG_MAP), options))
+
+    with pytest.raises(ApiError, match="too old resource version"):
+        asyncio.run(watch())
+    assert after.page(NAMESPACE, continue_token=token).entries
+
+
+def test_a_crd_of_ones_own_is_served_again(tmp_path: Path) -> None:
+    before = saved(tmp_path)
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    spec = {
+        "group": "example.org",
+        "scope": "Cluster",
+        "names": {"kind": "Thing", "plural": "things"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+    }
+    from clusters.kinds import CUSTOM_RESOURCE_DEFINITION
+
+    before.create(CUSTOM_RESOURCE_DEFINITION, {"metadata": {"name": "things.example.org"}, "spec": spec})
+    asyncio.run(Keeper(tmp_path).save(before.server))
+    server, _ = open_server(Keeper(tmp_path))
+
+    assert server.find("example.org", "v1", "things") is not None
+
+
+def test_nothing_half_written_is_ever_read(tmp_path: Path) -> None:
+    saved(tmp_path)
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).with_suffix(".tmp").write_bytes(whole[: len(whole) // 2])
+    server, restored = open_server(Keeper(tmp_path))
+
+    assert restored
+    assert Verbs(server).get(KAI_QUEUE, "q") is not None
+
+
+def test_a_file_that_is_not_ours_is_named(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("not ours\n")
+
+    with pytest.raises(ValueError, match=r"cluster\.jsonl is not a saved cluster"):
+        open_server(Keeper(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a device that only root may open for writing")
+def test_a_full_disk_keeps_what_was_saved_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verbs = saved(tmp_path)
+    whole = (tmp_path / FILE).read_bytes()
+    real = os.open
+
+    def full(path: object, *arguments: int) -> int:
+        return real("/dev/full", os.O_WRONLY) if str(path).endswith(".tmp") else real(str(path), *arguments)
+
+    monkeypatch.setattr(os, "open", full)
+    verbs.create(NAMESPACE, {"metadata": {"name": "later"}})
+    with pytest.raises(OSError, match="No space left on device"):
+        asyncio.run(Keeper(tmp_path).save(verbs.server))
+
+    assert (tmp_path / FILE).read_bytes() == whole
