@@ -38,6 +38,7 @@ class Actions:
         self.session = Session(snapshot, config)
         self.placer = Placer(self.session)
         self.bound: dict[str, str] = {}
+        self.gpu_groups: dict[str, tuple[str, ...]] = {}
         self.pipelined: dict[str, str] = {}
         self.evicted: dict[str, Eviction] = {}
         self.events: list[Event] = []
@@ -212,6 +213,8 @@ class Actions:
             if task.status is Status.ALLOCATED:
                 task.status = Status.RUNNING
                 self.bound[task.key] = session.nodes.names[task.node]
+                if task.share is not None:
+                    self.gpu_groups[task.key] = session.nodes.shared.groups(task.node, task.key)
                 self.awaiting.add(task.job.key)
             elif task.status is Status.PIPELINED:
                 self._promise(task)
@@ -243,6 +246,7 @@ class Actions:
             fair_share=self.session.fair_share,
             stale_since=self.stale_since,
             started=tuple(self.started),
+            gpu_groups=self.gpu_groups,
         )
 
     def _report_job(

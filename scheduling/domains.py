@@ -89,15 +89,17 @@ class Capacity:
 
     ``free[depth]`` is an array by domain code of cpu, memory, gpu, pods: idle + releasing, zero outside
     the domain. ``pods[depth]`` counts the pods that fit, -1 where they are not counted; None when the
-    ratio of sums decides instead.
+    ratio of sums decides instead. ``leftovers``: what is left of shared GPUs counts too.
     """
 
-    def __init__(self, tree: DomainTree, nodes: NodeTable, top: tuple[int, int]) -> None:
+    def __init__(self, tree: DomainTree, nodes: NodeTable, top: tuple[int, int], *, leftovers: bool = False) -> None:
         self.tree = tree
         self.top = top
         self._nodes = nodes
         self._rows = tree.members(*top)
         self._free = nodes.idle[self._rows] + nodes.releasing[self._rows]
+        if leftovers:
+            self._free = nodes.soon_free(self._rows)
         self.free = [self._sums(depth) for depth in range(len(tree.labels))]
         self.pods: list[NDArray[np.int64]] | None = None
 

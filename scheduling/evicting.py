@@ -44,7 +44,7 @@ class Evicting:
     def consolidate(self, job: Job) -> Solution | None:
         """Move others so that the job fits; tried only when enough GPUs are free in sum."""
         nodes = self.session.nodes
-        free = float((nodes.idle + nodes.releasing)[nodes.usable, GPU].sum())
+        free = float(nodes.soon_free(nodes.all_rows)[nodes.usable, GPU].sum())
         if free < quota_to_place(job, real=False)[GPU]:
             return None
         movable = [

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduling.nodes import Mask, NodeTable, Rows
-from scheduling.resources import CPU, DIVIDED, GPU, MEMORY, PODS, TOLERANCE, describe, humanize
+from scheduling.resources import CPU, DIVIDED, GPU, MEMORY, PODS, TOLERANCE, Vector, describe, humanize
 from scheduling.state import Task, TaskErrors
 from scheduling.structs import SchedulerConfig
 
@@ -13,6 +13,7 @@ Scores = NDArray[np.float64]
 DENSITY_SCORE = 9.0
 RESOURCE_TYPE_SCORE = 10.0
 AVAILABILITY_SCORE = 1000.0
+SHARING_SCORE = 10_000.0
 SHORT_OF = "node(s) didn't have enough resources: "
 RESOURCE_NAMES = {GPU: "GPUs", CPU: "CPU cores", MEMORY: "memory", PODS: "pods"}
 
@@ -28,9 +29,8 @@ class Chooser:
 
     def fits(self, task: Task, rows: Rows) -> Mask:
         """Rows with room (idle or releasing) where the pod is allowed."""
-        free = self.nodes.idle[rows] + self.nodes.releasing[rows]
-        room: Mask = np.all(task.request <= free + TOLERANCE, axis=1)
-        return room & self.nodes.allowed(task.pod, task.signature)[rows]
+        room: Mask = np.all(task.need <= self.nodes.room(task, rows) + TOLERANCE, axis=1)
+        return room & self.nodes.allowed_now(task)[rows]
 
     def choose(self, task: Task, rows: Rows, scores: Scores | None, errors: TaskErrors | None) -> int:
         """The row that KAI takes, -1 for none. Reasons of the rows tried before it go into ``errors``.
@@ -65,7 +65,9 @@ class Chooser:
         strategy = self.config.gpu_placement if column == GPU else self.config.cpu_placement
         if scores is not None:
             rows = rows[~np.isnan(scores[rows])]
-        if strategy == "spread" or task.request[column] <= 0 or self.nodes.releasing[rows].any():
+        if strategy == "spread" or task.share is not None or task.request[column] <= 0:
+            return None
+        if self.nodes.releasing[rows].any() or self._minds_others(task):
             return None
         rows = rows[self.fits(task, rows)]
         asked = task.request > 0
@@ -80,18 +82,38 @@ class Chooser:
         numbers = np.diff(taken, prepend=0.0).astype(np.intp)
         return [int(row) for row in np.repeat(rows[order], numbers)]
 
+    def _minds_others(self, task: Task) -> bool:
+        neighbours = self.nodes.neighbours
+        return neighbours is not None and neighbours.concerns(task.pod)
+
     def _points(self, task: Task, rows: Rows) -> Scores:
         """KAI's node score without topology: packing or spreading, then CPU-only nodes, then idle ones."""
         nodes = self.nodes
         column = GPU if task.request[GPU] > 0 else CPU
         capacity = nodes.allocatable[rows, column]
-        free = nodes.idle[rows, column] + nodes.releasing[rows, column]
+        free = nodes.soon_free(rows)[:, column]
         strategy = self.config.gpu_placement if column == GPU else self.config.cpu_placement
         points = _spread(free, capacity) if strategy == "spread" else _pack(free, capacity)
         if column == CPU:
             points = points + RESOURCE_TYPE_SCORE * (nodes.allocatable[rows, GPU] == 0)
-        available = (task.request <= nodes.idle[rows] + TOLERANCE).all(axis=1)
-        return points + AVAILABILITY_SCORE * available
+        available = (task.need <= nodes.room(task, rows, now=True) + TOLERANCE).all(axis=1)
+        points = points + AVAILABILITY_SCORE * available
+        if task.share is not None and nodes.shared.rows:
+            openings = nodes.shared.openings(task.share, rows, now=False)
+            points = points + SHARING_SCORE * (openings >= task.share.devices)
+        return points
+
+    def available(self, task: Task, row: int) -> bool:
+        """Whether the node has what the pod needs right now."""
+        return bool((task.need <= self._free(task, row, now=True) + TOLERANCE).all())
+
+    def _free(self, task: Task, row: int, *, now: bool = False) -> Vector:
+        nodes = self.nodes
+        if task.share is not None:
+            free: Vector = nodes.room(task, np.array([row]), now=now)[0]
+        else:
+            free = nodes.idle[row] if now else nodes.idle[row] + nodes.releasing[row]
+        return free
 
     def _explain(self, task: Task, rows: Rows, fits: Mask, errors: TaskErrors | None) -> None:
         if errors is None:
@@ -102,21 +124,20 @@ class Chooser:
 
     def reasons(self, task: Task, row: int) -> list[str]:
         """Why this node does not take the pod: what it lacks, else why the pod is not allowed."""
-        idle = self.nodes.idle[row]
-        free = idle + self.nodes.releasing[row]
-        if (task.request <= free + TOLERANCE).all():
+        if (task.need <= self._free(task, row) + TOLERANCE).all():
             refusal = self.nodes.refusal(row, task.pod)
             return [refusal] if refusal else []
+        idle = self._free(task, row, now=True)
         return [
             SHORT_OF + RESOURCE_NAMES[index]
             for index in (GPU, CPU, MEMORY, PODS)
-            if task.request[index] > idle[index] + TOLERANCE
+            if task.need[index] > idle[index] + TOLERANCE
         ]
 
     def too_large(self, task: Task) -> str:
         """KAI's text when no node of the pool could ever hold the pod, "" otherwise."""
         for index in (GPU, CPU, MEMORY):
-            if task.request[index] > self.largest[index] + TOLERANCE:
+            if task.need[index] > self.largest[index] + TOLERANCE:
                 return self._too_large_text(task, index)
         return ""
 

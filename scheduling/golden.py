@@ -21,6 +21,7 @@ from scheduling.structs import (
     Node,
     Pod,
     PodGroup,
+    PodTerm,
     Queue,
     QueueResource,
     Requirement,
@@ -241,6 +242,12 @@ def _pod(part: Json, *, name: str, group: str, uid: str, node: str) -> Pod:
         node_selector=part.get("node_selector", {}),
         tolerations=tuple(_toleration(each) for each in part.get("tolerations", ())),
         affinity=affinity_terms(part.get("affinity")),
+        labels=part.get("labels", {}),
+        anti_affinity=pod_terms(part.get("affinity"), "podAntiAffinity"),
+        pod_affinity=pod_terms(part.get("affinity"), "podAffinity"),
+        gpu_fraction=float(part.get("fraction", 0)),
+        gpu_memory_mib=int(part.get("gpu_memory", 0)),
+        fraction_devices=int(part.get("fraction_devices", 1)),
     )
 
 
@@ -260,6 +267,24 @@ def affinity_terms(affinity: Json | None) -> tuple[tuple[Requirement, ...], ...]
         )
         for term in terms
     )
+
+
+def pod_terms(affinity: Json | None, kind: str) -> tuple[PodTerm, ...]:
+    """The required terms on other pods: ``podAffinity`` or ``podAntiAffinity``."""
+    rows = (affinity or {}).get(kind, {}).get("requiredDuringSchedulingIgnoredDuringExecution", ())
+    return tuple(
+        PodTerm(row["topologyKey"], _label_selector(row.get("labelSelector", {})), tuple(row.get("namespaces", ())))
+        for row in rows
+    )
+
+
+def _label_selector(row: Json) -> tuple[Requirement, ...]:
+    labels = (Requirement(key, "In", (value,)) for key, value in row.get("matchLabels", {}).items())
+    expressions = (
+        Requirement(each["key"], each["operator"], tuple(each.get("values", ())))
+        for each in row.get("matchExpressions", ())
+    )
+    return (*labels, *expressions)
 
 
 class Replay:
@@ -306,7 +331,11 @@ def after(snapshot: Snapshot, result: CycleResult) -> Snapshot:
 
 def _next_pod(pod: Pod, result: CycleResult) -> Pod:
     node = result.bound.get(pod.key)
-    return pod if node is None else msgspec.structs.replace(pod, node=node, phase="Running")
+    if node is None:
+        return pod
+    return msgspec.structs.replace(
+        pod, node=node, phase="Running", gpu_groups=result.gpu_groups.get(pod.key, pod.gpu_groups)
+    )
 
 
 def per_node(snapshot: Snapshot, names: Sequence[str]) -> dict[str, int]:

@@ -3,22 +3,25 @@
 Rows are sorted by node name in byte order, so the lowest row wins every tie, as in KAI.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduling.resources import vector
-from scheduling.state import FitSignature
-from scheduling.structs import Node, Pod, Requirement, Taint, Toleration
+from scheduling.neighbours import Neighbours
+from scheduling.resources import GPU, vector
+from scheduling.selectors import HARD_EFFECTS, matches_affinity, untolerated
+from scheduling.sharing import DEFAULT_MEMORY_MIB, SharedGpus
+from scheduling.state import FitSignature, Task
+from scheduling.structs import Node, Pod, Toleration
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 UNSCHEDULABLE = "node is unschedulable"
-NOT_READY = "node is not ready"
+NOT_READY = "node has NotReady condition"
+TAINT = "node(s) had untolerated taint(s)"
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
 class NodeTable:
@@ -38,13 +41,37 @@ class NodeTable:
             self.allocatable[index] = vector(node.allocatable, float(node.pods))
         self.idle = self.allocatable.copy()
         self.releasing = np.zeros((count, 4))
+        memory = [float(node.gpu_memory_mib) or DEFAULT_MEMORY_MIB for node in self.nodes]
+        self.shared = SharedGpus(np.array(memory, dtype=np.float64))
         self.usable: Mask = np.array([node.ready and not node.unschedulable for node in self.nodes], dtype=bool)
         self.all_rows: Rows = np.arange(count)
         self._plain: Mask = self.usable & np.array(
             [not any(taint.effect in HARD_EFFECTS for taint in node.taints) for node in self.nodes], dtype=bool
         )
+        self.neighbours: Neighbours | None = None
+        """Set by the session when any pod has a term on other pods."""
         self._masks: dict[FitSignature, Mask] = {}
         self._labels: dict[str, list[str | None]] = {}
+
+    @property
+    def least_memory(self) -> float:
+        """Memory in MiB of the smallest GPU device."""
+        return float(self.shared.memory.min()) if self.nodes else DEFAULT_MEMORY_MIB
+
+    def room(self, task: Task, rows: Rows, *, now: bool = False) -> NDArray[np.float64]:
+        """What is free for a task on these rows, to be compared with its ``need``; now, or soon."""
+        free: NDArray[np.float64] = self.idle[rows] if now else self.idle[rows] + self.releasing[rows]
+        if task.share is not None:
+            free = free.copy()
+            free[:, GPU] += self.shared.openings(task.share, rows, now=now)
+        return free
+
+    def soon_free(self, rows: Rows) -> NDArray[np.float64]:
+        """Idle and releasing amounts, with what is left of shared GPUs."""
+        free: NDArray[np.float64] = self.idle[rows] + self.releasing[rows]
+        if self.shared.rows:
+            free[:, GPU] += self.shared.leftovers(rows)
+        return free
 
     def label(self, key: str) -> list[str | None]:
         """Values of a label by row, None where it is missing."""
@@ -64,6 +91,16 @@ class NodeTable:
         tolerated = [untolerated(node.taints, tolerations) is None for node in self.nodes]
         mask: Mask = np.logical_and(self.usable, np.array(tolerated, dtype=bool))
         return mask
+
+    def allowed_now(self, task: Task) -> Mask:
+        """``allowed``, and the pods already placed let this one in too."""
+        allowed = self.allowed(task.pod, task.signature)
+        if self.neighbours is None or not self.neighbours.concerns(task.pod):
+            return allowed
+        allowed = allowed.copy()
+        for _, rows in self.neighbours.refused(task.pod):
+            allowed &= ~rows
+        return allowed
 
     def matching(self, pod: Pod) -> Mask:
         """Rows that the pod's selector and affinity name, whatever their state."""
@@ -85,65 +122,11 @@ class NodeTable:
             return UNSCHEDULABLE
         if not node.ready:
             return NOT_READY
-        if any(node.labels.get(key) != value for key, value in pod.node_selector.items()):
+        selected = all(node.labels.get(key) == value for key, value in pod.node_selector.items())
+        if not selected or (pod.affinity and not matches_affinity(node, pod.affinity)):
             return AFFINITY
-        if pod.affinity and not matches_affinity(node, pod.affinity):
-            return AFFINITY
-        taint = untolerated(node.taints, pod.tolerations)
-        if taint is None:
-            return ""
-        return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-
-
-def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
-    """The first hard taint that no toleration covers."""
-    tolerations = tuple(tolerations)
-    for taint in taints:
-        if taint.effect in HARD_EFFECTS and not any(_tolerates(each, taint) for each in tolerations):
-            return taint
-    return None
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return bool(toleration.key) and toleration.value == taint.value
-
-
-def matches_affinity(node: Node, terms: Iterable[tuple[Requirement, ...]]) -> bool:
-    """Whether a node fits one of the required terms; an empty term fits nothing."""
-    return any(term and all(_matches(node, requirement) for requirement in term) for term in terms)
-
-
-def _matches(node: Node, requirement: Requirement) -> bool:
-    value = node.name if requirement.field else node.labels.get(requirement.key)
-    test = _OPERATORS.get(requirement.operator)
-    return test is not None and test(value, requirement.values)
-
-
-def _number(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return None
-
-
-def _compare(value: str | None, values: tuple[str, ...], *, greater: bool) -> bool:
-    left, right = _number(value), _number(values[0] if values else None)
-    if left is None or right is None:
-        return False
-    return left > right if greater else left < right
-
-
-_OPERATORS: dict[str, Callable[[str | None, tuple[str, ...]], bool]] = {
-    "In": lambda value, values: value is not None and value in values,
-    "NotIn": lambda value, values: value is None or value not in values,
-    "Exists": lambda value, _: value is not None,
-    "DoesNotExist": lambda value, _: value is None,
-    "Gt": lambda value, values: _compare(value, values, greater=True),
-    "Lt": lambda value, values: _compare(value, values, greater=False),
-}
+        if untolerated(node.taints, pod.tolerations) is not None:
+            return TAINT
+        if self.neighbours is not None and self.neighbours.concerns(pod):
+            return next((text for text, rows in self.neighbours.refused(pod) if rows[row]), "")
+        return ""

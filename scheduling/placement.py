@@ -109,8 +109,7 @@ class Placer:
             verdicts.add_counts(job, task, errors)
         if row < 0:
             return False
-        nodes = self.session.nodes
-        if real and (task.request <= nodes.idle[row] + 1e-9).all():
+        if real and self.chooser.available(task, row):
             self.session.allocate(task, row)
         else:
             self.session.pipeline(task, row)
@@ -168,6 +167,7 @@ class _Constrained:
         self.requests = np.stack([task.request for task in tasks])
         self.request: Vector = self.requests.sum(axis=0)
         self.count = len(tasks)
+        self.sharing = any(task.share is not None for task in tasks)
         self.names = {task.podset.name for task in tasks}
 
     def node_sets(self, rows: Rows) -> NodeSets:
@@ -175,7 +175,7 @@ class _Constrained:
         tree = self.tree
         valid = rows[tree.valid[rows]]
         top = tree.common(valid, self.preferred)
-        capacity = Capacity(tree, self.placer.session.nodes, top)
+        capacity = Capacity(tree, self.placer.session.nodes, top, leftovers=self.sharing)
         if same_kind(self.requests):
             capacity.count_pods(self.requests.max(axis=0), self.count)
         if self._misfit(capacity, *top) is not None:

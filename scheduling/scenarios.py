@@ -76,7 +76,7 @@ class _Accumulator:
         self.nodes = nodes
         self.batches: list[Batch] = []
         self._recorded = {task.key for task in probe.recorded_tasks}
-        self._gpus: Amounts = nodes.idle[:, GPU] + nodes.releasing[:, GPU]
+        self._gpus: Amounts = nodes.soon_free(nodes.all_rows)[:, GPU]
         self.free = self._gpus.copy()
         self._required = sorted((float(task.request[GPU]) for task in probe.pending), reverse=True)
         self._choosy = [task.pod for task in probe.pending if task.pod.node_selector or task.pod.affinity]

@@ -48,7 +48,8 @@ class Search:
         nodes = self.session.nodes
         if any(task.request[GPU] <= 0 for task in self.job.tasks()):
             return set(nodes.all_rows.tolist())
-        having = (nodes.idle[:, GPU] > 0) | (nodes.releasing[:, GPU] > 0)
+        soon = nodes.soon_free(nodes.all_rows)[:, GPU] > 0
+        having = soon | (nodes.idle[:, GPU] > 0) | (nodes.releasing[:, GPU] > 0)
         return set(np.flatnonzero(having).tolist())
 
     def run(self) -> Solution | None:

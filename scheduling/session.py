@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduling.gangs import job_of
+from scheduling.neighbours import Neighbours
 from scheduling.nodes import NodeTable
 from scheduling.queues import QueueTree
-from scheduling.resources import DIVIDED, Triple, from_triple
+from scheduling.resources import DIVIDED, GPU, Triple, from_triple
+from scheduling.sharing import Hold, counted_as, share_of
 from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
 from scheduling.structs import Pod, Resources, SchedulerConfig, Snapshot
 
@@ -32,6 +34,8 @@ class Session:
         self.journal: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
         self.budget = config.search_budget
+        if any(pod.anti_affinity or pod.pod_affinity for pod in snapshot.pods):
+            self.nodes.neighbours = Neighbours(snapshot.pods, self.nodes.label, len(self.nodes.names))
         self._add_pods()
         self.fair_share = self.queues.divide(self.total, config.k_value)
 
@@ -43,7 +47,13 @@ class Session:
         rows = self.nodes.row
         facts: list[tuple[int, int, int]] = []
         requests: list[Triple] = []
-        for pod in self.snapshot.pods:
+        sharing: list[tuple[int, Pod]] = []
+        counted = counted_as(self.nodes.least_memory)
+        for number, each in enumerate(self.snapshot.pods):
+            pod = each
+            if pod.gpu_fraction or pod.gpu_memory_mib:
+                pod = counted(pod)
+                sharing.append((number, pod))
             status = Status.RUNNING if pod.phase == "Running" and not pod.releasing else _status(pod)
             row = rows.get(pod.node, -1) if pod.node else -1
             group = index.get(pod.podgroup, -1)
@@ -53,18 +63,24 @@ class Session:
             requests.append((asked.cpu, asked.memory, asked.gpu))
             if status is not Status.RUNNING or pod.subgroup:
                 restless.add(group)
+            if self.nodes.neighbours is not None and row >= 0 and status in IDLE_SHARE:
+                self.nodes.neighbours.book(pod, row, 1)
         if facts:
-            self._book(np.array(facts, dtype=np.intp), np.array(requests))
+            self._book(np.array(facts, dtype=np.intp), np.array(requests), sharing)
         else:
             self._sum_up(np.zeros((0, 3)), np.zeros(0, dtype=np.intp))
         for number, job in enumerate(self.jobs.values()):
             self._fill_job(job, members[number], calm=number not in restless)
 
-    def _book(self, facts: NDArray[np.intp], requests: NDArray[np.float64]) -> None:
+    def _book(self, facts: NDArray[np.intp], requests: NDArray[np.float64], sharing: list[tuple[int, Pod]]) -> None:
         """Take room on the nodes, and tell the queues what is held and asked."""
         groups, statuses, rows = facts.T
         placed = (rows >= 0) & np.isin(statuses, ON_NODE)
         taken = np.column_stack((requests, np.ones(len(requests))))
+        for number, pod in sharing:
+            taken[number, GPU] = 0.0
+            if placed[number]:
+                self._book_share(int(rows[number]), pod, Status(int(statuses[number])))
         np.subtract.at(self.nodes.idle, rows[placed], taken[placed])
         leaving = placed & (statuses == Status.RELEASING)
         np.add.at(self.nodes.releasing, rows[leaving], taken[leaving])
@@ -77,6 +93,15 @@ class Session:
             job.allocated = list(holds)
             self.queues.ask(job.queue, asks)
             self.queues.book(job.queue, holds, 1, preemptible=job.group.preemptible)
+
+    def _book_share(self, row: int, pod: Pod, status: Status) -> None:
+        share = share_of(pod)
+        if share is None:
+            return
+        self.nodes.shared.settle(row, pod.key, pod.gpu_groups)
+        idle, releasing = self.nodes.shared.book(row, pod.key, share, HOLDS[status], 1)
+        self.nodes.idle[row, GPU] += idle
+        self.nodes.releasing[row, GPU] += releasing
 
     def _by_group(
         self, groups: NDArray[np.intp], requests: NDArray[np.float64], chosen: NDArray[np.bool_]
@@ -196,11 +221,23 @@ class Session:
             return
         idle, releasing = IDLE_SHARE[status] * step, RELEASING_SHARE[status] * step
         if idle:
-            self.nodes.idle[row] += idle * task.request
+            self.nodes.idle[row] += idle * task.taken
         if releasing:
-            self.nodes.releasing[row] += releasing * task.request
+            self.nodes.releasing[row] += releasing * task.taken
+        if self.nodes.neighbours is not None and IDLE_SHARE[status] + RELEASING_SHARE[status]:
+            self.nodes.neighbours.book(task.pod, row, step)
+        if task.share is not None:
+            idle, releasing = self.nodes.shared.book(row, task.key, task.share, HOLDS[status], step)
+            self.nodes.idle[row, GPU] += idle
+            self.nodes.releasing[row, GPU] += releasing
 
 
+HOLDS = {
+    Status.RUNNING: Hold.STAYING,
+    Status.ALLOCATED: Hold.STAYING,
+    Status.RELEASING: Hold.LEAVING,
+    Status.PIPELINED: Hold.PROMISED,
+}
 ON_NODE = tuple(int(status) for status in IDLE_SHARE)
 HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
 

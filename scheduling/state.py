@@ -6,7 +6,8 @@ These are the only mutable objects besides the session; they live for one cycle 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 
-from scheduling.resources import Triple, Vector, triple, vector
+from scheduling.resources import GPU, Triple, Vector, triple, vector
+from scheduling.sharing import share_of
 from scheduling.structs import Pod, PodGroup, QueueDetails, TopologyConstraint
 
 DEFAULT_PODSET = "default"
@@ -36,10 +37,29 @@ FitSignature = tuple[object, ...]
 
 
 class Task:
-    """One pod of a gang. ``node`` is the row of its node, -1 for none; ``origin`` where it is evicted from."""
+    """One pod of a gang. ``node`` is the row of its node, -1 for none; ``origin`` where it is evicted from.
 
-    __slots__ = ("_signature", "job", "key", "node", "order", "origin", "pod", "podset", "quota", "request",
-                 "status", "virtual")  # fmt: skip
+    ``request`` is what it asks for; a pod that shares GPUs needs so many devices with room (``need``),
+    and takes whole devices only as far as nobody shares them yet (``taken`` has none).
+    """
+
+    __slots__ = (
+        "_signature",
+        "job",
+        "key",
+        "need",
+        "node",
+        "order",
+        "origin",
+        "pod",
+        "podset",
+        "quota",
+        "request",
+        "share",
+        "status",
+        "taken",
+        "virtual",
+    )  # fmt: skip
 
     def __init__(self, pod: Pod, status: Status, node: int) -> None:
         self.pod = pod
@@ -50,6 +70,11 @@ class Task:
         self.virtual = False
         self.request: Vector = vector(pod.requests, 1.0)
         self.quota: Triple = triple(pod.requests)
+        self.share = share_of(pod)
+        self.need = self.taken = self.request
+        if self.share is not None:
+            self.need, self.taken = self.request.copy(), self.request.copy()
+            self.need[GPU], self.taken[GPU] = self.share.devices, 0.0
         self.order = pod_order(pod)
         self._signature: FitSignature | None = None
         self.job: Job

@@ -46,6 +46,15 @@ class Requirement(msgspec.Struct, frozen=True):
     """True when the key is a field path (``metadata.name``) and not a label."""
 
 
+class PodTerm(msgspec.Struct, frozen=True):
+    """Other pods by their labels, near as far as nodes share a value of ``topology_key``."""
+
+    topology_key: str
+    match: tuple[Requirement, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    """Empty: the namespace of the pod that has the term."""
+
+
 class Node(msgspec.Struct, frozen=True):
     """A node of the shard: allocatable amounts and what decides whether a pod may go there."""
 
@@ -180,6 +189,10 @@ class Pod(msgspec.Struct, frozen=True):
     gpu_memory_mib: int = 0
     fraction_devices: int = 1
     gpu_groups: tuple[str, ...] = ()
+    labels: Mapping[str, str] = {}
+    """Needed only for terms on other pods."""
+    anti_affinity: tuple[PodTerm, ...] = ()
+    pod_affinity: tuple[PodTerm, ...] = ()
 
     @property
     def key(self) -> str:

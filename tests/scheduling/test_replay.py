@@ -54,7 +54,7 @@ def test_a_missed_bar_is_named() -> None:
     tally = Tally()
     tally.add(Outcome("x", "a", {"verdict": ["w runs: recorded 1, got 0"]}))
 
-    assert tally.below_bar() == ["verdict in abcdefh: 0 of 1, below 99.5%"]
+    assert tally.below_bar() == ["verdict in a, b, c, d, e, f, h: 0 of 1, below 99.5%"]
 
 
 def test_the_command_prints_agreement_and_sums_up(capsys: pytest.CaptureFixture[str]) -> None:
