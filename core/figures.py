@@ -128,6 +128,7 @@ class Bracket:
     name: str
     x: str
     width: str
+    narrow: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,4 +306,4 @@ def _brackets(leaves: Sequence[tuple[Domain, float, float]]) -> tuple[Bracket, .
             runs[-1] = (domain.group, runs[-1][1], x + width - runs[-1][1])
         else:
             runs.append((domain.group, x, width))
-    return tuple(Bracket(name, pct(x), pct(width)) for name, x, width in runs if name)
+    return tuple(Bracket(name, pct(x), pct(width), width < 8) for name, x, width in runs if name)
