@@ -77,6 +77,7 @@ class EventRecorder:
                 await self._write(pending)
             except (KubeError, OSError) as error:
                 log.debug("event not written: %s", error)
+            await asyncio.sleep(0)
 
     async def _write(self, event: _Pending) -> None:
         loop_time = asyncio.get_running_loop().time()

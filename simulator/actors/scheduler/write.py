@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 SCHEDULER = "kai-scheduler"
 BINDER = "binder"
-BATCH = 200
+BATCH = 10
 """After so many writes other tasks get a turn."""
 
 
