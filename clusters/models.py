@@ -78,6 +78,7 @@ class Node(Observed):
     gpu_capacity = models.PositiveIntegerField(default=0)
     gpu_allocatable = models.PositiveIntegerField(null=True)  # None: the key is missing in allocatable
     gpu_memory_mib = models.PositiveBigIntegerField(null=True)  # of one GPU; None: the label is missing
+    gpu_changes = models.JSONField(default=list)  # moments of the last changes of these counts, the newest last
     mig = models.JSONField(default=dict)  # {"nvidia.com/mig-1g.12gb": 2}
     cpu_millicores = models.PositiveBigIntegerField(default=0)
     memory_bytes = models.PositiveBigIntegerField(default=0)

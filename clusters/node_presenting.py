@@ -1,10 +1,12 @@
 """Turns nodes and their GPUs into what templates draw: strips, cells, findings."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,6 +18,9 @@ from core.figures import pct
 from core.templatetags.quantities import number
 
 TO_LOOK_AT = 8
+# A device plugin that restarts once changes the counts twice.
+UNSTABLE_CHANGES = 3
+UNSTABLE_MINUTES = 15
 
 
 def gpu_tiles(strip: GpuStrip, url: str = "") -> list[dict[str, Any]]:
@@ -58,6 +63,10 @@ def node_problems(node: Node) -> list[dict[str, Any]]:
         )
         numbers = {"lost": lost, "total": node.gpu_capacity, "usable": node.gpu_allocatable}
         findings.append({"status": "bad", "text": text % numbers})
+    changes = recent_gpu_changes(node)
+    if changes >= UNSTABLE_CHANGES:
+        text = _("Its number of GPUs is unstable: it changed %(n)d times in the last %(minutes)d minutes.")
+        findings.append({"status": "bad", "text": text % {"n": changes, "minutes": UNSTABLE_MINUTES}})
     if node.gpu_capacity and not node.gpu_type:
         text = _("The GPU’s product is not known: the label %(label)s is missing.")
         findings.append({"status": "info", "text": text % {"label": "nvidia.com/gpu.product"}})
@@ -72,6 +81,13 @@ def node_problems(node: Node) -> list[dict[str, Any]]:
     if node.cordoned:
         findings.append({"status": "wait", "text": _("It is cordoned: what runs on it stays, nothing new starts.")})
     return findings
+
+
+def recent_gpu_changes(node: Node) -> int:
+    """How often the node's GPU counts changed in the last minutes."""
+    since = timezone.now() - timedelta(minutes=UNSTABLE_MINUTES)
+    moments = (parse_datetime(moment) for moment in node.gpu_changes)
+    return sum(moment is not None and moment > since for moment in moments)
 
 
 def event_views(events: Iterable[ClusterEvent]) -> list[dict[str, Any]]:

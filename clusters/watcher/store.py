@@ -21,6 +21,8 @@ from core.live import publish
 
 LEASE = timedelta(seconds=30)
 CHUNK = 500
+GPU_COUNTS = ("gpu_capacity", "gpu_allocatable")
+KEPT_CHANGES = 10
 
 
 class LeaseLost(Exception):
@@ -69,10 +71,14 @@ def write_batch(cluster_id: UUID, watcher: str, kind: ObservedKind, batch: Batch
 def _upsert(cluster_id: UUID, kind: ObservedKind, rows: Sequence[Any]) -> list[Change]:
     manager = kind.model._default_manager
     uids = [row.uid for row in rows]
-    old: dict[str, Any] = {}
+    columns = ("uid", *GPU_COUNTS, "gpu_changes") if kind.model is Node else ("uid",)
+    old: dict[str, list[Any]] = {}
     for start in range(0, len(uids), CHUNK):
         found = manager.filter(cluster_id=cluster_id, uid__in=uids[start : start + CHUNK])
-        old |= dict(found.values_list("uid", "resource_version"))
+        old |= {uid: rest for uid, *rest in found.values_list(*columns)}
+    if kind.model is Node:
+        for row in rows:
+            row.gpu_changes = _gpu_changes(row, old.get(row.uid))
     manager.bulk_create(
         rows,
         batch_size=CHUNK,
@@ -81,6 +87,16 @@ def _upsert(cluster_id: UUID, kind: ObservedKind, rows: Sequence[Any]) -> list[C
         update_fields=_columns(kind.model),
     )
     return [_change(kind, row, "modified" if row.uid in old else "added") for row in rows]
+
+
+def _gpu_changes(node: Node, old: Sequence[Any] | None) -> list[str]:
+    """When the node's GPU counts changed last, this time included; nothing for a node that was not known."""
+    if old is None:
+        return []
+    *counts, changes = old
+    if counts == [getattr(node, name) for name in GPU_COUNTS]:
+        return list(changes)
+    return [*changes, timezone.now().isoformat(timespec="seconds")][-KEPT_CHANGES:]
 
 
 def _delete(cluster_id: UUID, kind: ObservedKind, uids: frozenset[str]) -> list[Change]:

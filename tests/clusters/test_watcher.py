@@ -214,6 +214,18 @@ def test_a_batch_is_one_transaction_and_changes_only_what_it_holds(mine: Cluster
     assert len(queries) <= 8
 
 
+def test_field_report_50_a_number_of_gpus_that_flaps_is_noted(mine: Cluster) -> None:
+    from clusters.node_presenting import node_problems
+
+    for version, count in enumerate((4, 3, 4, 3, 3), start=1):
+        item = decoded(node("n", gpus=count, usable=count, version=version), wire.NodeObject)
+        store.write_batch(mine.pk, ME, KINDS["nodes"], batch_of(item))
+
+    row = Node.objects.get()
+    assert len(row.gpu_changes) == 3
+    assert "changed 3 times in the last 15 minutes" in node_problems(row)[0]["text"]
+
+
 def test_a_new_object_of_an_old_name_is_a_new_row(mine: Cluster) -> None:
     pods = KINDS["pods"]
     store.write_batch(mine.pk, ME, pods, batch_of(decoded(pod("p", uid="u1"), wire.PodObject)))
