@@ -5,7 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api_docs import api_docs
 
-PACKAGES = ("accounts", "clusters", "topology", "organizations", "workloads")
+PACKAGES = ("accounts", "clusters", "topology", "organizations", "workloads", "metrics")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
