@@ -116,6 +116,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "account_role": _role_label(user),
         "scope": _scope(request, user),
         "live_url": reverse("live"),
+        "search_url": reverse("search"),
     }
 
 

@@ -4,12 +4,14 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import health_views, views
 from controlplane.live_views import live
+from controlplane.search import search
 
 PACKAGES = ("clusters", "topology", "organizations", "workloads", "metrics")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.overview, name="overview"),
     path("live", live, name="live"),
+    path("search", search, name="search"),
     path("healthz", health_views.healthz, name="healthz"),
     path("readyz", health_views.readyz, name="readyz"),
     path("metrics", health_views.metrics, name="metrics"),
