@@ -1,6 +1,6 @@
 """Turns nodes and their GPUs into what templates draw: strips, cells, findings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -113,17 +113,25 @@ def node_crumbs(node: Node) -> list[dict[str, str]]:
     ]
 
 
-def node_facts(node: Any) -> list[dict[str, Any]]:
-    """The facts in a node's head (a row of `selectors.node_rows`)."""
+def node_facts(node: Any, topologies: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """The facts in a node's head (a row of `selectors.node_rows`), with its place in each topology."""
     memory = _("%(n)s MiB each") % {"n": node.gpu_memory_mib} if node.gpu_memory_mib else ""
     mig = ", ".join(f"{count} × {name.removeprefix('nvidia.com/')}" for name, count in sorted(node.mig.items()))
     held = _("%(held)s of %(all)d") % {"held": _plain(Decimal(node.held)), "all": node.gpu_capacity}
     return [
         {"label": _("Node pool"), "value": node.pool},
+        *({"label": name, "value": _place(node, keys)} for name, keys in topologies.items()),
         {"label": _("GPUs allocated"), "value": held, "note": mig},
         {"label": _("GPU type"), "value": node.gpu_type or _("not known"), "note": memory},
         {"label": _("Kubelet"), "value": node.kubelet_version or _("not known")},
     ]
+
+
+def _place(node: Node, keys: Sequence[str]) -> str:
+    missing = [key for key in keys if not node.labels.get(key)]
+    if missing:
+        return _("outside: no label %(labels)s") % {"labels": ", ".join(missing)}
+    return " › ".join(node.labels[key] for key in keys)
 
 
 def gpus_of(node: Any) -> NodeGpus:

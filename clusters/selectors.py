@@ -18,8 +18,9 @@ from accounts.models import User
 from clusters.colours import Devices
 from clusters.gpu_map import Cell, MapNode, cells_of, not_measured
 from clusters.gpus import GpuStrip, NodeGpus, node_gpus
-from clusters.models import Cluster, ClusterEvent, Node, Pod
-from clusters.names import DEFAULT_NODE_POOL
+from clusters.kinds import KAI_TOPOLOGY
+from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Pod
+from clusters.names import DEFAULT_NODE_POOL, HOSTNAME_LABEL
 from core.errors import NotFound
 
 Viewer = User | AnonymousUser
@@ -122,6 +123,18 @@ def node_rows(user: Viewer, cluster: Cluster | None = None) -> QuerySet[Node]:
             default=Value(4),
         ),
     )
+
+
+def topology_levels(cluster: Cluster) -> dict[str, list[str]]:
+    """The label keys of each topology in the cluster, broadest first, without the hostname; ours first. 1 query."""
+    found = ClusterObject.objects.filter(cluster=cluster, group=KAI_TOPOLOGY.group, plural=KAI_TOPOLOGY.plural)
+    ours_first = found.order_by(Case(When(owner="", then=1), default=0), "name")
+    ways: dict[str, list[str]] = {}
+    for name, manifest in ours_first.values_list("name", "manifest"):
+        levels: Sequence[Any] = (manifest.get("spec") or {}).get("levels") or ()
+        keys = [str(level.get("nodeLabel", "")) for level in levels if isinstance(level, dict)]
+        ways[name] = [key for key in keys if key and key != HOSTNAME_LABEL]
+    return {name: keys for name, keys in ways.items() if keys}
 
 
 def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | None = None) -> list[MapNode]:

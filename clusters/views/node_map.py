@@ -1,11 +1,9 @@
 """The GPU map and its data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,9 +14,7 @@ from accounts.permissions import require
 from clusters import node_presenting, presenting, selectors
 from clusters.colours import Colour, Devices, measured_colours
 from clusters.gpu_map import MAX_HTML_CELLS, Group, as_canvas, grouped
-from clusters.kinds import KAI_TOPOLOGY
-from clusters.models import Cluster, ClusterObject
-from clusters.names import HOSTNAME_LABEL
+from clusters.models import Cluster
 
 BY_POOL = "pool"
 ALLOCATION = "allocation"
@@ -106,12 +102,4 @@ def _data_url(view: MapView) -> str:
 
 def _groupings(cluster: Cluster | None) -> dict[str, list[str]]:
     """Ways to group: each topology of the cluster by its name, and node pools. → label keys, broadest first."""
-    ways: dict[str, list[str]] = {}
-    topologies = ClusterObject.objects.filter(cluster=cluster, group=KAI_TOPOLOGY.group, plural=KAI_TOPOLOGY.plural)
-    for name, manifest in topologies.order_by(Case(When(owner="", then=1), default=0), "name").values_list(
-        "name", "manifest"
-    ):
-        levels: Sequence[Any] = (manifest.get("spec") or {}).get("levels") or ()
-        keys = [str(level.get("nodeLabel", "")) for level in levels if isinstance(level, dict)]
-        ways[name] = [key for key in keys if key and key != HOSTNAME_LABEL]
-    return {name: keys for name, keys in ways.items() if keys} | {BY_POOL: []}
+    return (selectors.topology_levels(cluster) if cluster else {}) | {BY_POOL: []}

@@ -44,7 +44,7 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "node": node,
         "crumbs": node_presenting.node_crumbs(node),
         "heading": node.name,
-        "facts": node_presenting.node_facts(node),
+        "facts": node_presenting.node_facts(node, selectors.topology_levels(node.cluster)),
         "topics": f"clusters.Node@{node.cluster_id} clusters.Pod@{node.cluster_id}",
         "cells": node_presenting.node_cells(node),
         "labels": sorted(node.labels.items()),

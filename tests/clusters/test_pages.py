@@ -476,6 +476,25 @@ def test_a_node_shows_what_is_wrong_with_it(page: Any, watched: Cluster) -> None
     assert "full" in text
 
 
+def test_a_node_says_its_place_and_the_label_that_it_lacks(page: Any, watched: Cluster) -> None:
+    levels = [{"nodeLabel": key} for key in ("zone", "rack", "kubernetes.io/hostname")]
+    ClusterObject.objects.create(
+        cluster=watched,
+        uid="t",
+        name="dc",
+        resource_version="1",
+        created_at=AT,
+        group="kai.scheduler",
+        plural="topologies",
+        manifest={"spec": {"levels": levels}},
+    )
+    inside = add_node(watched, "a", labels={"zone": "z1", "rack": "r1"})
+    outside = add_node(watched, "b", labels={"zone": "z1"})
+
+    assert "z1 › r1" in page("node-detail", inside.pk)
+    assert "outside: no label rack" in page("node-detail", outside.pk)  # field report 39
+
+
 def test_pods_of_others_are_not_listed_for_who_sees_only_one_project(
     client: Client, researcher: User, watched: Cluster
 ) -> None:
