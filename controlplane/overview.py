@@ -140,7 +140,7 @@ def strip_tiles(strip: GpuStrip, pools: int, query: str) -> list[Tile]:
             strip.allocated,
             sub=over,
             small=percent(strip.allocated, strip.total) if strip.total else "",
-            url=where("held>=0.0001"),
+            url=where(),
             state="allocated",
         ),
         Tile(gettext("Free"), strip.free, url=where("free>=0.0001"), state="free"),

@@ -55,6 +55,7 @@ def broker(port: int, data_dir: Path, password: str) -> Command:
         f"requirepass {password}",
         'save ""',
         "appendonly no",
+        "set-proc-title no",
         "maxmemory 256mb",
         "maxmemory-policy noeviction",
         f'dir "{data_dir}"',

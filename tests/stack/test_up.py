@@ -71,11 +71,15 @@ def test_the_administrators_password_is_in_no_process_but_its_own(muster):
         assert not [v for v in environment_of(pid) if v.startswith(b"MUSTER_ADMIN_")] or pid == muster.process.pid
 
 
+def command_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+
+
 def of_command(installation: Muster, word: str) -> int:
     (pid,) = [
         pid
         for pid in installation.children()
-        if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes() and os.getpgid(pid) == pid
+        if os.getpgid(pid) == pid and any(Path(part).name == word for part in command_of(pid))
     ]
     return pid
 

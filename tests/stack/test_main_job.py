@@ -1,0 +1,232 @@
+"""The main job in a browser, as a newcomer does it: topology → node pool → quota → workload as a gang → utilisation."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.stack.installation import EMAIL, PASSWORD, Muster, wait_until
+from tests.stack.main_job import (
+    DISAGG,
+    HOST,
+    NAMESPACE,
+    PREFERRED,
+    RACK,
+    REQUIRED,
+    ZONE,
+    await_ready,
+    domains_of,
+    gang,
+    is_gone,
+    pods_of,
+)
+
+SECONDS = 60_000
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Muster]:
+    """An installation of its own, on an empty fleet: 2 zones of 3 racks of 3 nodes of 8 GPUs."""
+    installation = Muster(tmp_path)
+    try:
+        yield installation.start()
+    finally:
+        if installation.process is not None:
+            installation.stop()
+
+
+@pytest.fixture
+def tab(cluster: Muster, chromium: Browser) -> Iterator[Page]:
+    """The administrator's tab; neither the console nor the content security policy may complain in it."""
+    context = chromium.new_context(base_url=cluster.url, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto("/account/login")
+    page.get_by_label("E-mail").fill(EMAIL)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{cluster.url}/")
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
+    define_the_topology(tab)
+    attach_it_to_the_default_pool(tab)
+    make_a_department(tab)
+    make_a_project_with_32_gpus(tab, cluster)
+
+    submit(tab, DISAGG)
+    pods = await_ready(cluster, "vllm-disagg", 3)
+    assert len(domains_of(cluster, pods, RACK)) == 1
+    expect(phase(tab)).to_have_text("Running", timeout=SECONDS)
+    expect(tab.get_by_text("The placement arrived")).to_be_visible()
+    expect(tab.get_by_text(re.compile("All pods stand in one rack"))).to_be_visible()
+
+    submit(tab, gang("too-large", REQUIRED))
+    says_which_level_is_short(tab, cluster)
+    delete(tab, "too-large")
+
+    submit(tab, gang("loosened", PREFERRED))
+    pods = await_ready(cluster, "loosened", 9)
+    assert len(domains_of(cluster, pods, ZONE)) == 1
+    expect(tab.get_by_text(re.compile("One rack was preferred and did not fit; it was loosened"))).to_be_visible(
+        timeout=SECONDS
+    )
+    busy_gpus_are_those_of_the_workloads(tab, cluster)
+
+    delete(tab, "loosened")
+    delete(tab, "vllm-disagg")
+    everything_goes(tab, cluster)
+
+
+def phase(tab: Page) -> Locator:
+    """The chip beside the title."""
+    return tab.locator("#head-phase .phase")
+
+
+def open_page(tab: Page, name: str) -> None:
+    tab.get_by_role("navigation").get_by_role("link", name=name, exact=True).first.click()
+
+
+def define_the_topology(tab: Page) -> None:
+    """From the suggestions: zone › rack › hostname, broadest first."""
+    open_page(tab, "Network topologies")
+    tab.get_by_role("link", name="New topology").first.click()
+    tab.get_by_label("Name", exact=True).fill("topology-1")
+    for key in (ZONE, RACK, HOST):
+        expect(tab.get_by_label(f"Use {key}")).to_be_checked()
+    expect(tab.locator("ol.order li .mono")).to_have_text([ZONE, RACK, HOST])
+    tab.get_by_role("button", name="Save topology").click()
+    expect(tab.get_by_role("heading", name="topology-1")).to_be_visible()
+
+
+def attach_it_to_the_default_pool(tab: Page) -> None:
+    open_page(tab, "Node pools")
+    tab.get_by_role("link", name="default", exact=True).click()
+    attach = tab.get_by_label("Attached topology")
+    label = attach.locator("option", has_text="topology-1").inner_text()
+    attach.select_option(label=label)
+    tab.get_by_role("button", name="Attach").click()
+    expect(tab.locator("#tree").get_by_role("link", name="topology-1")).to_be_visible()
+
+
+def make_a_department(tab: Page) -> None:
+    open_page(tab, "Departments")
+    tab.get_by_role("link", name="New department").first.click()
+    tab.get_by_label("Name", exact=True).fill("research")
+    tab.get_by_label("default: gpu deserved").fill("64")
+    save(tab, "Save department")
+    expect(tab.get_by_role("heading", name="research")).to_be_visible()
+
+
+def make_a_project_with_32_gpus(tab: Page, cluster: Muster) -> None:
+    open_page(tab, "Projects")
+    tab.get_by_role("link", name="New project").first.click()
+    tab.get_by_label("Name", exact=True).fill("project-a")
+    tab.get_by_label("Department").select_option(label="research")
+    tab.get_by_label(re.compile("^Namespace")).fill(NAMESPACE)
+    tab.get_by_label("default: gpu deserved").fill("32")
+    save(tab, "Save project")
+    expect(tab.get_by_role("heading", name="project-a")).to_be_visible()
+    wait_until(
+        lambda: NAMESPACE in [n["metadata"]["name"] for n in cluster.objects("namespaces")], "the project's namespace"
+    )
+
+
+def save(tab: Page, button: str) -> None:
+    """Save, and once more where the page warns first."""
+    tab.get_by_role("button", name=button).click()
+    tab.wait_for_load_state()
+    anyway = tab.get_by_role("button", name="Save all the same")
+    if anyway.count():
+        anyway.click()
+
+
+def submit(tab: Page, source: str) -> None:
+    """Paste YAML, read the checks, submit."""
+    open_page(tab, "Workloads")
+    tab.get_by_role("link", name="Submit workload").first.click()
+    tab.get_by_role("button", name="YAML").click()
+    tab.get_by_label("YAML", exact=True).fill(source)
+    tab.get_by_role("button", name="Check").click()
+    expect(tab.get_by_text("nothing to fix")).to_be_visible()
+    tab.get_by_role("button", name="Submit").click()
+    name = re.search(r"^  name: (\S+)", source, re.MULTILINE)
+    assert name is not None
+    expect(tab.get_by_role("heading", level=1, name=name[1])).to_be_visible()
+
+
+def says_which_level_is_short(tab: Page, cluster: Muster) -> None:
+    """None of the gang started, and the page says why with both numbers."""
+    verdict = tab.locator("#workload-why .verdict")
+    expect(verdict).to_contain_text("It asks for 32 GPUs inside one rack", timeout=SECONDS)
+    expect(verdict).to_contain_text("has 24: 8 short")
+    expect(phase(tab)).to_have_text("Pending")
+    pods = pods_of(cluster, "too-large")
+    assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
+    open_page(tab, "Workloads")
+    expect(tab.get_by_role("row", name=re.compile("too-large"))).to_contain_text("32 in one rack; largest is 24")
+
+
+def busy_gpus_are_those_of_the_workloads(tab: Page, cluster: Muster) -> None:
+    """Utilisation rises on the nodes of the pods and on no other."""
+    busy = {
+        pod["spec"]["nodeName"]
+        for graph in ("vllm-disagg", "loosened")
+        for pod in pods_of(cluster, graph)
+        if "frontend" not in pod["metadata"]["name"]
+    }
+    assert busy
+
+    def seen() -> bool:
+        tab.goto("/gpu-utilisation/?by=node")
+        rows = tab.locator("#metrics-groups tbody tr")
+        found = {row.locator("td").nth(0).inner_text(): row.locator("td").nth(5).inner_text() for row in rows.all()}
+        return bool(found) and {name for name, most in found.items() if most not in ("0 %", "–")} == busy
+
+    wait_until(seen, f"utilisation on exactly {sorted(busy)}", 90)
+
+
+def delete(tab: Page, name: str) -> None:
+    """With its name typed; the list forgets it when the cluster has."""
+    open_page(tab, "Workloads")
+    tab.get_by_role("link", name=name, exact=True).click()
+    tab.locator("summary[aria-label='More actions']").click()
+    tab.get_by_role("link", name="Delete…").click()
+    tab.get_by_label(re.compile("to confirm")).fill(name)
+    tab.get_by_role("button", name="Delete workload").click()
+    expect(tab.get_by_role("heading", level=1, name=re.compile("Workloads"))).to_be_visible()
+    expect(tab.get_by_role("link", name=name, exact=True)).to_have_count(0, timeout=SECONDS)
+
+
+def everything_goes(tab: Page, cluster: Muster) -> None:
+    """Project, department and topology deleted, the cluster is as it was."""
+    remove(tab, "Projects", "project-a", "Delete project")
+    remove(tab, "Departments", "research", "Delete department")
+    open_page(tab, "Node pools")
+    tab.get_by_role("link", name="default", exact=True).click()
+    tab.get_by_label("Attached topology").select_option(label="none")
+    tab.get_by_role("button", name="Attach").click()
+    remove(tab, "Network topologies", "topology-1", "Delete topology")
+    for kind in ("topologies.kai.scheduler", "dynamographdeployments.nvidia.com", "podgroups.scheduling.run.ai"):
+        wait_until(is_gone(cluster, kind, "-A"), f"no {kind} left")
+    wait_until(
+        lambda: NAMESPACE not in [n["metadata"]["name"] for n in cluster.objects("namespaces")], "the namespace to go"
+    )
+
+
+def remove(tab: Page, page: str, name: str, button: str) -> None:
+    open_page(tab, page)
+    tab.get_by_role("link", name=name, exact=True).first.click()
+    tab.locator("summary[aria-label='More actions']").click()
+    tab.get_by_role("link", name=re.compile("^Delete")).click()
+    tab.get_by_label(re.compile("to confirm")).fill(name)
+    tab.get_by_role("button", name=button).click()
+    open_page(tab, page)
+    expect(tab.get_by_role("link", name=name, exact=True)).to_have_count(0, timeout=SECONDS)
