@@ -1,7 +1,8 @@
 """The cast: one cluster, one department, one project, and people with each of the roles. All fixtures are rows."""
 
+import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,21 @@ from accounts.audit import Actor
 from accounts.models import AccessRule, ScopeType, User
 from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
 from controlplane.celery import app
+
+REQUIRE_ALL = os.environ.get("MUSTER_REQUIRE_ALL") == "1"
+# Reasons that are no fault of the machine: another database, another system, documents that are not published.
+FINE_TO_SKIP = ("only on", "the kernel feature is Linux's", "reference", "../shared", "not here")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """With MUSTER_REQUIRE_ALL=1 a test that is skipped because something is missing on the machine has failed."""
+    report = yield
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(fine in reason for fine in FINE_TO_SKIP):
+            report.outcome, report.longrepr = "failed", f"{item.nodeid} must run here: {reason}"
+    return report
 
 
 @pytest.fixture(autouse=True)
