@@ -16,7 +16,13 @@ PACKAGES = (
 )  # fmt: skip
 
 # Where whatever happens must not end the process: one task, one stream, one actor, one request.
-PROCESS_EDGES = {"controlplane/tasks.py", "clusters/watcher/cluster_watch.py", "simulator/actors/controller.py"}
+PROCESS_EDGES = {
+    "controlplane/tasks.py",
+    "clusters/watcher/cluster_watch.py",
+    "simulator/actors/controller.py",
+    "simulator/actors/informer.py",
+    "simulator/actors/scheduler/loop.py",
+}
 
 
 def tracked(pattern: str) -> list[Path]:
