@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 import tempfile
@@ -74,6 +75,8 @@ async def run(given: argparse.Namespace, certificates: Certificates, stop: async
             write_kubeconfig(given.kubeconfig, secure, server.tokens.admin_token, certificates.authority_text)
         if not restored:
             await fill(server, given.fleet)
+        gc.collect()
+        gc.freeze()  # the objects of a large cluster stay: the collector need not look at them again
         print(f"The simulated cluster listens on {secure} and {plain}", flush=True)
         await act(server, stop, grove_backend=given.grove_backend)
     finally:

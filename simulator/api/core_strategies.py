@@ -226,5 +226,7 @@ PREPARE: dict[CollectionName, Prepare] = {
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
     CRDS: custom_resource_definition,
 }
+# These look at more than the spec.
+ALWAYS_PREPARED = frozenset({NAMESPACES, CRDS})
 AFTER_CREATE: dict[CollectionName, Follow] = {NAMESPACES: _namespace_created, CRDS: _crd_written}
 AFTER_UPDATE: dict[CollectionName, Follow] = {CRDS: _crd_written}

@@ -47,7 +47,7 @@ def patch(server: "Server", target: Target, patch_type: str, body: Any, options:
         changed = strategic_merge(writing.schema_of(resource), current, body)
     else:
         raise unsupported(resource)
-    new = writing.decode(resource, changed, options, written.warnings)
+    new = writing.decode(resource, changed, options, written.warnings, current)
     version = str(new["metadata"].get("resourceVersion") or "")
     if version and version != str(entry.resource_version):
         raise modified(resource.kind.group, resource.kind.plural, target.name)

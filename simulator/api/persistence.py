@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,8 @@ import msgspec
 
 from simulator.api.core_strategies import CRDS
 from simulator.api.server import Server
-from simulator.api.store import Entry, encode_json
+from simulator.api.store import CollectionName, Entry, encode_json
+from simulator.client import Object
 
 FILE = "cluster.jsonl"
 PERIOD_SECONDS = 10.0
@@ -56,20 +58,27 @@ class Keeper:
             raise ValueError(f"{self._path} is not a saved cluster: {error}") from error
 
     def load(self, server: Server, saved: Saved) -> None:
-        """Fill the store; CRDs first, so that their objects find their resources."""
-        collections: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        """Fill the store, then serve the CRDs in it."""
+        gc.disable()  # millions of new objects, none of them garbage
+        try:
+            for name, bodies in self._read().items():
+                server.store.restore(name, bodies, saved.resource_version)
+        finally:
+            gc.enable()
+        for entry in server.store.collection(CRDS).entries.values():
+            server.install(entry.object)
+        server.cluster_ips = saved.cluster_ips
+        self._saved_version = saved.resource_version
+
+    def _read(self) -> dict[CollectionName, list[Object]]:
+        collections: dict[CollectionName, list[Object]] = {}
         decoder = msgspec.json.Decoder(Record)
         with self._path.open("rb") as lines:
             lines.readline()
             for line in lines:
                 record = decoder.decode(line)
                 collections.setdefault((record.group, record.plural), []).append(record.object)
-        for name, bodies in collections.items():
-            server.store.restore(name, bodies, saved.resource_version)
-        for crd in collections.get(CRDS, []):
-            server.install(crd)
-        server.cluster_ips = saved.cluster_ips
-        self._saved_version = saved.resource_version
+        return collections
 
     async def run(self, server: Server) -> None:
         """Save periodically until cancelled; a full disk is logged and tried again."""

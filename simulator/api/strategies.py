@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, PREPARE
+from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, ALWAYS_PREPARED, PREPARE
 from simulator.api.errors import FieldError, field_forbidden
 from simulator.api.resources import Resource
 from simulator.api.store import Entry
@@ -45,7 +45,8 @@ def prepare(server: "Server", resource: Resource, new: Object, old: Object | Non
     """Defaults of core kinds, and the status a new object starts with."""
     prepared = PREPARE.get(resource.storage)
     if prepared is not None:
-        return prepared(server, new, old)
+        untouched = old is not None and "spec" in old and new.get("spec") is old["spec"]
+        return new if untouched and resource.storage not in ALWAYS_PREPARED else prepared(server, new, old)
     if old is None and resource.has_status and resource.custom:
         new = {key: value for key, value in new.items() if key != "status"}
     return new

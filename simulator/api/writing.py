@@ -112,8 +112,13 @@ def store_update(
     return _commit(server, target, new, options, written)
 
 
-def decode(resource: Resource, body: Any, options: WriteOptions, warnings: list[str]) -> Object:
-    """A fresh, pruned copy of a request body; raises 400 for a wrong kind or, with Strict, unknown fields."""
+def decode(
+    resource: Resource, body: Any, options: WriteOptions, warnings: list[str], current: Object | None = None
+) -> Object:
+    """A fresh, pruned copy of a request body; raises 400 for a wrong kind or, with Strict, unknown fields.
+
+    Top-level parts that are the very ones of `current` (a patch left them alone) are taken over as they are.
+    """
     kind = resource.kind
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
@@ -125,9 +130,11 @@ def decode(resource: Resource, body: Any, options: WriteOptions, warnings: list[
     if body.get("kind", kind.kind) != kind.kind:
         text = f"{version}, Kind={body['kind']}"
         raise bad_request(f"the object provided is unrecognized (got {text}, must be of type {kind.kind})")
-    _check_types(resource, body)
+    kept = {key: part for key, part in body.items() if current is not None and part is current.get(key)}
+    changed = {key: part for key, part in body.items() if key not in kept}
+    _check_types(resource, changed)
     unknown: list[str] = []
-    new: Object = prune(schema_of(resource), body, "", unknown.append)
+    new: Object = {**prune(schema_of(resource), changed, "", unknown.append), **kept}
     _report_unknown(unknown, options, warnings)
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     metadata = new.get("metadata")
