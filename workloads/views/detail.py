@@ -45,6 +45,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "reason": reason,
         "sentence": reason_sentence(reason),
         "permanent": is_permanent(reason),
+        "shows_why": bool(reason.get("code")) and workload.phase not in ("Running", "Stopped"),
         "conditions": [condition_view(condition) for condition in workload.conditions],
         "pods": pods,
         "drawing": drawing(workload, pods),
@@ -174,25 +175,26 @@ def menu(request: HttpRequest, workload: Workload) -> list[dict[str, Any]]:
 
 
 def gang(workload: Workload) -> dict[str, Any]:
-    """The table of roles (components/gang.html)."""
-    roles = [
+    """The table of roles (components/gang.html): what is wanted, and how far it is."""
+    graph = parse_graph(workload.manifest)
+    found = {role["component"]: role for role in workload.roles}
+    roles: list[dict[str, Any]] = [
         {
-            "name": role["component"],
-            "replicas": role["desired"],
-            "gpus_each": float(role["gpusEach"]),
-            "placed": role["placed"],
-            "ready": role["ready"],
+            "name": component.name,
+            "replicas": component.pods,
+            "gpus_each": float(component.gpus_each),
+            "placed": found.get(component.name, {}).get("placed", 0),
+            "ready": found.get(component.name, {}).get("ready", 0),
         }
-        for role in workload.roles
+        for component in graph.components
     ]
     total = {key: sum(role[key] for role in roles) for key in ("placed", "ready")}
-    pods = sum(role["replicas"] for role in roles)
-    least = sum(component.gang_pods for component in parse_graph(workload.manifest).components)
+    pods, least = graph.pods, sum(component.gang_pods for component in graph.components)
     note = _("all %(n)d pods or none") if least == pods else _("at least %(least)d of %(n)d pods, or none")
     return {
         "roles": roles,
         "total": {**total, "pods": pods, "gpus": workload.gpus_requested},
-        "note": note % {"n": pods, "least": least} if roles else "",
+        "note": note % {"n": pods, "least": least},
     }
 
 
