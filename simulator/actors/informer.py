@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from clusters.kinds import Kind
 from simulator.actors.objects import Key, key_of
@@ -40,9 +40,6 @@ class Informer:
         self._indexers: dict[str, Indexer] = {}
         self._indices: dict[str, dict[str, set[Key]]] = {}
         self._callbacks: list[OnChange] = []
-
-    def __len__(self) -> int:
-        return len(self._objects)
 
     def get(self, key: Key) -> Object | None:
         return self._objects.get(key)
@@ -194,10 +191,6 @@ class InformerSet:
     async def wait_synced(self, kinds: Iterable[Kind]) -> None:
         for kind in kinds:
             await self.of(kind).synced.wait()
-
-
-def labels_match(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return all(labels.get(name) == value for name, value in wanted.items())
 
 
 def _version(obj: Object) -> int:

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from typing import Any, Protocol
 
+from scheduling.structs import Resources
 from simulator.actors.components import ComponentDeployments
 from simulator.actors.context import Context
 from simulator.actors.dynamo.controller import GraphController
@@ -56,7 +57,7 @@ def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[
             TopologyBindingController,
         ],
         "podgrouper": [PodGrouper],
-        "scheduler": [Scheduler, ShardStatus],
+        "scheduler": [ShardStatus],
         "queues": [PodGroupAccounts, QueueAccounts],
         "nodes": [NodeLifecycle],
         "components": [ComponentDeployments],
@@ -64,8 +65,13 @@ def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[
     running = [
         (kind.__name__, kind(context).run) for name, kinds in controllers.items() if name in wanted for kind in kinds
     ]
+    shares: Mapping[str, Mapping[str, Resources]] = {}
+    if "scheduler" in wanted:
+        scheduler = Scheduler(context)
+        shares = scheduler.fair_share
+        running.append(("Scheduler", scheduler.run))
     if "exporters" in wanted and hooks is not None:
-        running.append(("Exporters", Exporters(context, hooks.proxies).run))
+        running.append(("Exporters", Exporters(context, hooks.proxies, shares).run))
     if "kubelet" in wanted:
         output = Output(context, hooks.logs if hooks else None)
         running.append(("PodLifecycle", PodLifecycle(context, output).run))

@@ -72,7 +72,8 @@ def platform() -> Iterator[Entry]:
     yield KAI_QUEUE, queue("default-queue", "default-parent-queue")
     yield KAI_SCHEDULING_SHARD, {**_named(KAI_SCHEDULING_SHARD, "default"), "spec": {}}
     yield KAI_CONFIG, {**_named(KAI_CONFIG, "kai-config"), "spec": {"namespace": KAI}}
-    yield SERVICE, _exporter_service()
+    yield SERVICE, _service(EXPORTER, GPU_OPERATOR, "gpu-metrics", EXPORTER_PORT)
+    yield SERVICE, _service("kai-scheduler-default", KAI, "http-metrics", 8080)
 
 
 def deployment(component: Component) -> Object:
@@ -134,11 +135,11 @@ def exporter_pod(node: str, number: int) -> Object:
     }
 
 
-def _exporter_service() -> Object:
-    ports = [{"name": "gpu-metrics", "port": EXPORTER_PORT, "targetPort": EXPORTER_PORT, "protocol": "TCP"}]
-    service = _named(SERVICE, EXPORTER, GPU_OPERATOR)
-    service["metadata"]["labels"] = {"app": EXPORTER}
-    return {**service, "spec": {"selector": {"app": EXPORTER}, "ports": ports}}
+def _service(name: str, namespace: str, port_name: str, port: int) -> Object:
+    service = _named(SERVICE, name, namespace)
+    service["metadata"]["labels"] = {"app": name}
+    ports = [{"name": port_name, "port": port, "targetPort": port, "protocol": "TCP"}]
+    return {**service, "spec": {"selector": {"app": name}, "ports": ports}}
 
 
 def _named(kind: Kind, name: str, namespace: str = "") -> Object:

@@ -6,8 +6,6 @@ from simulator.actors.dynamo.graph import Graph, GraphError, read_graph
 from simulator.actors.dynamo.render import NAME_BUDGET
 from simulator.client import Object
 
-SEMVER_PARTS = 3
-
 
 def refusal(dgd: Object, domains: Mapping[str, Container[str]]) -> str:
     """Why the graph is refused, "" when it is not. `domains`: domain names per ClusterTopologyBinding."""

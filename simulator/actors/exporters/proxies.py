@@ -4,12 +4,14 @@
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any
 
-from clusters.kinds import NODE, POD
+from clusters.kinds import KAI_QUEUE, KAI_SCHEDULING_SHARD, NODE, POD
+from scheduling.structs import Resources
 from simulator.actors.context import Context
+from simulator.actors.exporters import kai_metrics
 from simulator.actors.exporters.dcgm import Gpu, assign, exposition, idle_gpu
 from simulator.actors.exporters.dynamo_metrics import frontend_metrics, model_of, worker_metrics
 from simulator.actors.exporters.load import load_of
@@ -38,22 +40,52 @@ EXPORTER_PORT = 9400
 FRONTEND_PORT, SYSTEM_PORT = 8000, 9090
 COMPONENT_TYPE = "nvidia.com/dynamo-component-type"
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
-BY_GRAPH = "graph"
+SELECTOR = "nvidia.com/selector"
+BY_GRAPH, BY_SERVICE = "graph", "service"
 OK, NOT_FOUND, UNAVAILABLE = 200, 404, 503
 
 
 class Exporters:
     """Follows pods and registers what they serve; removes it when they go."""
 
-    def __init__(self, context: Context, proxies: MutableMapping[Any, Any]) -> None:
+    def __init__(
+        self, context: Context, proxies: MutableMapping[Any, Any], shares: Mapping[str, Mapping[str, Resources]]
+    ) -> None:
+        """`shares`: fair share per shard and queue, kept current by the scheduler."""
         self._context = context
         self._proxies = proxies
+        self._shares = shares
+        self._queues = context.informers.of(KAI_QUEUE)
+        context.informers.of(KAI_SCHEDULING_SHARD).subscribe(self._on_shard)
+        self._serve_shard("")
         self._pods = context.informers.of(POD)
         self._devices: dict[str, dict[int, str]] = {}
         self._nodes = context.informers.of(NODE)
         self._pods.add_index(BY_NODE, lambda pod: [spec_of(pod).get("nodeName") or ""])
         self._pods.add_index(BY_GRAPH, _graph_of)
+        self._pods.add_index(BY_SERVICE, _service_of)
         self._pods.subscribe(self._on_pod)
+
+    def _serve_shard(self, pool: str) -> None:
+        key = ("services", kai_metrics.NAMESPACE, kai_metrics.service_name(pool), kai_metrics.PORT)
+        self._proxies[key] = partial(self._kai, pool)
+
+    def _on_shard(self, old: Object | None, new: Object | None) -> None:
+        pool = spec_of(new).get("partitionLabelValue") if new is not None else ""
+        if pool:
+            self._serve_shard(pool)
+        elif new is None and old is not None:
+            name = kai_metrics.service_name(spec_of(old).get("partitionLabelValue") or "")
+            self._proxies.pop(("services", kai_metrics.NAMESPACE, name, kai_metrics.PORT), None)
+
+    async def _kai(self, pool: str, method: str, path: str, query: str, body: bytes) -> Answer:
+        del method, query, body
+        if path.strip("/") != "metrics":
+            return NOT_FOUND, TEXT, b"404 page not found\n"
+        if self._context.is_down("kai-scheduler"):
+            return UNAVAILABLE, TEXT, b"no endpoints available\n"
+        text = kai_metrics.fair_share_metrics(self._shares.get(pool, {}), self._queues.values())
+        return OK, TEXT, text.encode()
 
     async def run(self) -> None:
         """Everything happens in callbacks; this only keeps the task alive."""
@@ -63,7 +95,8 @@ class Exporters:
         if new is None:
             if old is not None:
                 for key, _ in self._endpoints(old):
-                    self._proxies.pop(key, None)
+                    if key[0] == "pods" or not self._pods.by_index(BY_SERVICE, f"{key[1]}/{key[2]}"):
+                        self._proxies.pop(key, None)
             return
         if old is None:
             for key, proxy in self._endpoints(new):
@@ -77,7 +110,11 @@ class Exporters:
         if not kind:
             return []
         port = FRONTEND_PORT if kind == "frontend" else SYSTEM_PORT
-        return [(("pods", namespace, name, port), partial(self._dynamo, (namespace, name)))]
+        service = labels_of(pod).get(SELECTOR, name)
+        return [
+            (("pods", namespace, name, port), partial(self._dynamo, (namespace, name))),
+            (("services", namespace, service, port), partial(self._dynamo_service, f"{namespace}/{service}")),
+        ]
 
     async def _dcgm(self, key: tuple[str, str], method: str, path: str, query: str, body: bytes) -> Answer:
         del method, query, body
@@ -132,6 +169,13 @@ class Exporters:
             return NOT_FOUND, TEXT, b"404 page not found\n"
         return OK, TEXT, self._dynamo_metrics(pod).encode()
 
+    async def _dynamo_service(self, service: str, method: str, path: str, query: str, body: bytes) -> Answer:
+        """Any ready pod behind the service answers."""
+        ready = [pod for pod in self._pods.by_index(BY_SERVICE, service) if has_condition(pod, "Ready")]
+        if not ready:
+            return UNAVAILABLE, TEXT, b"no endpoints available for service\n"
+        return await self._dynamo(key_of(min(ready, key=key_of)), method, path, query, body)
+
     def _dynamo_metrics(self, pod: Object) -> str:
         now, seed = self._context.now().timestamp(), self._context.options.seed
         since = _ready_since(pod, now)
@@ -159,6 +203,11 @@ def _occupies(pod: Object) -> bool:
 def _ready_since(pod: Object, now: float) -> float:
     moment = (find_condition(pod, "Ready") or {}).get("lastTransitionTime")
     return parse_timestamp(moment).timestamp() if moment else now
+
+
+def _service_of(pod: Object) -> list[str]:
+    name = labels_of(pod).get(SELECTOR)
+    return [f"{pod['metadata']['namespace']}/{name}"] if name else []
 
 
 def _graph_of(pod: Object) -> list[str]:

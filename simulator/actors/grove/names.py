@@ -1,7 +1,6 @@
 """Names, labels and annotation keys that Grove gives to what it makes. Pure."""
 
 QUEUE_LABEL = "kai.scheduler/queue"
-NODE_POOL_LABEL = "kai.scheduler/node-pool"
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
 SUBGROUP_LABEL = "kai.scheduler/subgroup-name"
 POD_GROUP_ANNOTATION = "pod-group-name"

@@ -26,7 +26,7 @@ QUICK = ActorOptions(
     schedule_period_s=0.02,
     retry_period_s=0.5,
 )
-DEADLINE_S = 8.0
+DEADLINE_S = 60.0
 QUEUE_SPEC = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 
 

@@ -42,15 +42,21 @@ def graph() -> dict:
     }
 
 
+async def scrape(cluster, node):
+    return await metrics_of(cluster, "pods", "gpu-operator", await exporter_of(cluster, node), 9400)
+
+
 async def exporter_of(cluster, node):
     pods = await cluster.objects(POD, "gpu-operator")
     return next(p["metadata"]["name"] for p in pods if p["spec"]["nodeName"] == node)
 
 
-async def scrape(cluster, node):
-    """Metric family → samples of the node's exporter; None while it does not answer."""
-    key = ("pods", "gpu-operator", await exporter_of(cluster, node), 9400)
-    status, _, body = await cluster.server.hooks.proxies[key]("GET", "/metrics", "", b"")
+async def metrics_of(cluster, *key):
+    """Metric family → samples behind a proxied port; None while it does not answer."""
+    proxy = cluster.server.hooks.proxies.get(key)
+    if proxy is None:
+        return None
+    status, _, body = await proxy("GET", "/metrics", "", b"")
     if status != 200:
         return None
     return {family.name: family.samples for family in text_string_to_metric_families(body.decode())}
@@ -63,7 +69,12 @@ def test_exactly_the_gpus_of_running_pods_are_busy_and_named(play):
         worker = next(p for p in pods if "decode" in p["metadata"]["name"])
         node = worker["spec"]["nodeName"]
 
-        metrics = await scrape(cluster, node)
+        async def attributed():
+            found = await scrape(cluster, node) or {}
+            samples = found.get("DCGM_FI_DEV_GPU_UTIL", [])
+            return found if any(s.value for s in samples) else None
+
+        metrics = await cluster.wait_for(attributed)
         samples = metrics["DCGM_FI_DEV_GPU_UTIL"]
 
         busy = {s.labels["gpu"] for s in samples if s.labels.get("exported_pod") == worker["metadata"]["name"]}
@@ -99,10 +110,8 @@ def test_an_exporter_that_is_down_does_not_answer(play):
 def test_an_unhealthy_gpu_reports_an_xid_error(play):
     async def scenario(cluster):
         async def broken():
-            if not cluster.server.hooks.proxies:
-                return None
             metrics = await scrape(cluster, "gpu-a3-2")
-            return {s.labels["gpu"] for s in metrics["DCGM_FI_DEV_XID_ERRORS"] if s.value}
+            return metrics and {s.labels["gpu"] for s in metrics["DCGM_FI_DEV_XID_ERRORS"] if s.value}
 
         assert await cluster.wait_for(broken) == {"7"}
 
@@ -114,13 +123,13 @@ def test_a_frontend_and_its_workers_have_dynamos_metrics(play):
         await cluster.submit(graph())
         pods = {p["metadata"]["labels"]["nvidia.com/dynamo-component"]: p for p in await cluster.running(2)}
 
-        async def read(component, port):
-            key = ("pods", "team", pods[component]["metadata"]["name"], port)
-            status, _, body = await cluster.server.hooks.proxies[key]("GET", "/metrics", "", b"")
-            assert status == 200
-            return {family.name: family.samples for family in text_string_to_metric_families(body.decode())}
+        async def read(component, port, family):
+            name = pods[component]["metadata"]["name"]
+            found = await metrics_of(cluster, "pods", "team", name, port)
+            return found if found and family in found else None
 
-        frontend, worker = await read("Frontend", 8000), await read("decode", 9090)
+        frontend = await cluster.wait_for(lambda: read("Frontend", 8000, "dynamo_frontend_model_ready"))
+        worker = await cluster.wait_for(lambda: read("decode", 9090, "dynamo_component_requests"))
 
         assert frontend["dynamo_frontend_model_ready"][0].labels == {"model": "qwen/qwen3-32b"}
         assert "dynamo_frontend_time_to_first_token_seconds" in frontend
@@ -167,3 +176,36 @@ def test_a_pod_keeps_its_devices_when_an_earlier_one_goes():
 
     assert {n: p["metadata"]["name"] for n, p in before.items()} == {0: "a", 1: "a", 2: "b", 3: "b"}
     assert {n: p["metadata"]["name"] for n, p in after.items()} == {0: "c", 1: "c", 2: "b", 3: "b", 4: "c"}
+
+
+def test_the_scheduler_reports_the_fair_share_of_every_queue(play):
+    async def scenario(cluster):
+        await cluster.add_queue("shown", displayName="Shown name", gpu={"quota": 8})
+        await cluster.submit(graph())
+        await cluster.running(2)
+
+        async def shares():
+            families = await metrics_of(cluster, "services", "kai-scheduler", "kai-scheduler-default", 8080)
+            samples = families.get("kai_queue_fair_share_gpu", [])
+            return {s.labels["queue_metadata_name"]: (s.labels["queue_name"], s.value) for s in samples}
+
+        async def both():
+            found = await shares()
+            return found.get("team") == ("team", 4.0) and found.get("shown") == ("Shown name", 0.0)
+
+        await cluster.wait_for(both)
+
+    play(scenario)
+
+
+def test_a_service_is_answered_by_a_ready_pod_behind_it(play):
+    async def scenario(cluster):
+        await cluster.submit(graph())
+        await cluster.running(2)
+
+        async def answered():
+            return await metrics_of(cluster, "services", "team", "qwen-frontend", 8000)
+
+        assert "dynamo_frontend_inflight_requests" in await cluster.wait_for(answered)
+
+    play(scenario)
