@@ -17,7 +17,15 @@ from controlplane.celery import app
 
 REQUIRE_ALL = os.environ.get("MUSTER_REQUIRE_ALL") == "1"
 # Reasons that are no fault of the machine: another database, another system, documents that are not published.
-FINE_TO_SKIP = ("only on", "only root", "at hand", "the kernel feature is Linux's", "reference", "../shared", "not here")
+FINE_TO_SKIP = (
+    "only on",
+    "only root",
+    "at hand",
+    "the kernel feature is Linux's",
+    "reference",
+    "../shared",
+    "not here",
+)
 
 
 @pytest.hookimpl(wrapper=True)

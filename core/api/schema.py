@@ -1,5 +1,6 @@
 """How views of the API appear in openapi.yaml: Run:ai's conventions that no single view should have to repeat."""
 
+import re
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -7,9 +8,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+_STATUS = re.compile(r"\b(20[0-9])\.$")
+
 DRY_RUN = OpenApiParameter(
     "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
 )
+# Collections whose lists and counts take these parameters.
+FILTERED = {"nodes", "node-pools", "departments", "projects", "workloads"}
 LIST_PARAMETERS = [
     OpenApiParameter("limit", OpenApiTypes.INT, description="How many rows, 1 to 500.", default=50),
     OpenApiParameter("offset", OpenApiTypes.INT, description="How many rows to skip.", default=0),
@@ -55,7 +60,12 @@ class MusterSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         declared = list(super().get_override_parameters())
         writes = self.method in ("POST", "PUT", "PATCH", "DELETE") and "token" not in self.get_tags()
+        if self.method == "GET" and self.get_tags()[0] in FILTERED and not self.path.endswith("}"):
+            declared += [p for p in LIST_PARAMETERS if p.name in ("filterBy", "search") or not self._is_count()]
         return [*declared, DRY_RUN] if writes else declared
+
+    def _is_count(self) -> bool:
+        return str(self.path).endswith("/count")
 
     def get_request_serializer(self) -> Any:
         if self._declares_a_serializer():
@@ -65,9 +75,15 @@ class MusterSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         declared: Any = super().get_response_serializers() if self._declares_a_serializer() else OpenApiTypes.OBJECT
         if not isinstance(declared, dict):
-            declared = {204: None} if self.method == "DELETE" else {200: declared}
+            status = self._success()
+            declared = {status: None if status == 204 else declared}
         errors = {code: OpenApiResponse(ErrorSerializer, description=text) for code, text in self._errors().items()}
         return {**errors, **declared}
+
+    def _success(self) -> int:
+        """The status with which the first sentence of the method's docstring ends, as in "Create one. 201."."""
+        said = _STATUS.search((getattr(self.view, self.method.lower()).__doc__ or "").split("\n")[0])
+        return int(said[1]) if said else 204 if self.method == "DELETE" else 200
 
     def _declares_a_serializer(self) -> bool:
         view = self.view
