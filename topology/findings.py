@@ -19,6 +19,7 @@ class Code(StrEnum):
 
     KEY_ON_NO_NODE = "key-on-no-node"
     REVERSED = "reversed-order"
+    MISORDERED = "broader-level-below"
     HOSTNAME_NOT_LAST = "hostname-not-last"
     MISSING_LABEL = "missing-label"
     MISSING_LABEL_NO_GPU = "missing-label-no-gpu"
@@ -44,6 +45,7 @@ class Severity(StrEnum):
 SEVERITIES = {
     Code.KEY_ON_NO_NODE: Severity.BAD,
     Code.REVERSED: Severity.BAD,
+    Code.MISORDERED: Severity.BAD,
     Code.HOSTNAME_NOT_LAST: Severity.BAD,
     Code.TWO_PARENTS: Severity.WAIT,
     Code.MISSING_LABEL: Severity.WAIT,
@@ -108,11 +110,15 @@ def _of_order(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> Iterator[Fin
         return
     strays = [finding for broad, narrow in pairwise(levels) for finding in _of_containment(nodes, broad, narrow)]
     yield from strays
-    if not any(finding.code is Code.TWO_PARENTS for finding in strays) and len(levels) > 1 and nodes:
+    wrong = (Code.TWO_PARENTS, Code.MISORDERED)
+    if not any(finding.code in wrong for finding in strays) and len(levels) > 1 and nodes:
         yield Finding(Code.ORDER_OK)
 
 
 def _of_containment(nodes: Sequence[NodeFacts], broad: str, narrow: str) -> Iterator[Finding]:
+    if order_of((broad, narrow), nodes) is Order.NEAR_TO_FAR:
+        yield Finding(Code.MISORDERED, key=narrow, other=broad)
+        return
     parents = parents_of(nodes, broad, narrow)
     strays = sorted((value for value, found in parents.items() if len(found) > 1), key=natural)
     if len(strays) > 1 and len(strays) * 2 > len(parents):

@@ -113,6 +113,11 @@ _SENTENCES: Mapping[Code, Sentence] = {
         _("The order runs near to far: the first level is the narrowest."),
         _("Levels are stored broadest first: %(levels)s.") % {"levels": " › ".join(map(short_key, f.values))},
     ),
+    Code.MISORDERED: lambda f: (
+        _("%(key)s stands below %(other)s, but is broader.") % {"key": short_key(f.key), "other": short_key(f.other)},
+        _("Each %(other)s lies in one %(key)s: move %(key)s above it.")
+        % {"key": short_key(f.key), "other": short_key(f.other)},
+    ),
     Code.HOSTNAME_NOT_LAST: lambda f: (
         _("%(key)s can only be the last level.") % {"key": f.key},
         _("Nothing lies inside one node."),

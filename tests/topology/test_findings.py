@@ -80,6 +80,13 @@ def test_reversed_order_offers_the_right_one_and_hostname_must_be_last() -> None
     assert len(by_code(found, Code.HOSTNAME_NOT_LAST)) == 1
 
 
+def test_one_level_below_a_narrower_one_is_named() -> None:
+    found = find([RACK, ZONE, HOST], drawn_fleet())
+
+    assert [(f.key, f.other, f.severity) for f in by_code(found, Code.MISORDERED)] == [(ZONE, RACK, Severity.BAD)]
+    assert by_code(found, Code.REUSED) == by_code(found, Code.ORDER_OK) == []
+
+
 def test_values_that_differ_by_case_or_a_character_are_named_with_the_rarer_as_the_mistake() -> None:
     case = by_code(find([ZONE, RACK], relabelled(0, rack="Z1-R1")), Code.CASE)
     letter = by_code(find([ZONE, RACK], relabelled(0, rack="zl-r1")), Code.TYPO)

@@ -131,6 +131,7 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
         "manifest": presenting.as_yaml(manifest),
         "pasted": " › ".join(map(short_key, draft.pasted)),
         "pasted_lines": "\n".join(draft.pasted),
+        "paste_open": bool(fields.get("use_paste")),
         "cancel_url": reverse("topology:topology-list"),
     }
 
