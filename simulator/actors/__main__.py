@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from simulator.actors.http import HttpClient
-from simulator.actors.options import ALL_ACTORS, ActorOptions
+from simulator.actors.options import ALL_ACTORS, PLATFORM, ActorOptions
 from simulator.actors.runner import run_actors
 
 
@@ -19,7 +19,7 @@ async def _run(kubeconfig: Path, options: ActorOptions) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m simulator.actors", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, required=True)
-    parser.add_argument("--only", nargs="*", choices=sorted(ALL_ACTORS), default=sorted(ALL_ACTORS))
+    parser.add_argument("--only", nargs="*", choices=sorted(ALL_ACTORS), default=sorted(PLATFORM))
     parser.add_argument("--grove-kai-backend", action="store_true", help="Grove makes the PodGroups itself")
     parser.add_argument("--log-level", default="INFO")
     arguments = parser.parse_args()

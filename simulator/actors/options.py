@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from simulator.actors.durations import parse_duration
 
-ALL_ACTORS = frozenset(
-    {"dynamo", "grove", "podgrouper", "scheduler", "queues", "kubelet", "nodes", "components", "exporters"}
-)
+PLATFORM = frozenset({"dynamo", "grove", "podgrouper", "scheduler", "queues", "kubelet", "nodes", "exporters"})
+CONTROLLER_MANAGER = frozenset({"components", "endpoints"})
+"""What kube-controller-manager does where there is one."""
+ALL_ACTORS = PLATFORM | CONTROLLER_MANAGER
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import pytest
 from clusters.kinds import (
     DYNAMO_GRAPH_DEPLOYMENT,
     DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1,
+    ENDPOINT_SLICE,
     GROVE_POD_CLIQUE,
     GROVE_POD_CLIQUE_SET,
     GROVE_POD_GANG,
@@ -386,5 +387,23 @@ def test_pods_print_what_their_role_prints(play):
 
         assert "Initializing a V1 LLM engine with config: model='Qwen/Qwen3-32B', role=decode" in lines("decode")
         assert "Starting HTTP(S) service" in lines("Frontend")
+
+    play(scenario)
+
+
+def test_services_have_endpoint_slices_of_their_ready_pods(play):
+    async def scenario(cluster):
+        await cluster.submit(graph(worker("decode", 1, 2)))
+        pods = [p for p in await cluster.running(3) if "decode" in p["metadata"]["name"]]
+
+        async def listed():
+            slices = await cluster.objects(ENDPOINT_SLICE, "team")
+            found = [s for s in slices if s["metadata"]["labels"]["kubernetes.io/service-name"] == "qwen-decode"]
+            endpoints = [e for s in found for e in s.get("endpoints") or () if e["conditions"]["ready"]]
+            return endpoints if len(endpoints) == 2 else None
+
+        endpoints = await cluster.wait_for(listed)
+        assert {e["targetRef"]["name"] for e in endpoints} == {p["metadata"]["name"] for p in pods}
+        assert {e["addresses"][0] for e in endpoints} == {p["status"]["podIP"] for p in pods}
 
     play(scenario)
