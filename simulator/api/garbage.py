@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAMESPACES: CollectionName = ("", "namespaces")
 CRDS: CollectionName = ("apiextensions.k8s.io", "customresourcedefinitions")
 Place = tuple[CollectionName, Key]
+_BATCH = 200  # visits before requests get their turn
+_DELETIONS = 500  # objects of a namespace deleted in one visit
 _FOREGROUND = "foregroundDeletion"
 _ORPHAN = "orphan"
 
@@ -28,6 +30,7 @@ class Garbage:
     def __init__(self, server: "Server") -> None:
         self._server = server
         self._due: dict[Place, None] = {}
+        self._stuck: dict[Place, None] = {}
         self._waker = asyncio.Event()
         server.store.listeners.append(self._changed)
         server.faults.on_change(self._waker.set)
@@ -38,22 +41,28 @@ class Garbage:
 
     async def run(self) -> None:
         while True:
-            self.collect()
+            while self.collect(_BATCH):
+                await asyncio.sleep(0)
             self._waker.clear()
             await self._waker.wait()
+            self._due = self._stuck | self._due
+            self._stuck = {}
 
-    def collect(self) -> None:
-        """Work until nothing is due."""
-        stuck: dict[Place, None] = {}
-        while self._due:
+    def collect(self, limit: int | None = None) -> bool:
+        """Do what is due, at most `limit` visits; whether more is due. What cannot be done yet waits for a change."""
+        if limit is None:
+            self._due, self._stuck = self._stuck | self._due, {}
+        while self._due and limit != 0:
             place = next(iter(self._due))
             del self._due[place]
             try:
-                if not self._visit(place):
-                    stuck[place] = None
+                finished = self._visit(place)
             except ApiError:
-                stuck[place] = None
-        self._due = stuck
+                finished = False
+            if not finished:
+                self._stuck[place] = None
+            limit = None if limit is None else limit - 1
+        return bool(self._due)
 
     def _changed(self, name: CollectionName, entry: Entry | None, previous: Entry | None) -> None:
         seen = entry or previous
@@ -160,16 +169,20 @@ class Garbage:
 
     def _empty_namespace(self, place: Place, entry: Entry) -> bool:
         namespace = place[1][1]
-        left = 0
-        for name, collection in list(self._server.store.collections.items()):
-            for key in collection.keys(namespace):
-                found = collection.entries[key]
-                if "deletionTimestamp" not in found.metadata:
-                    self._delete((name, key), "Background", found.uid)
-                left += key in collection.entries
+        left = [
+            ((name, key), collection.entries[key])
+            for name, collection in list(self._server.store.collections.items())
+            for key in collection.keys(namespace)
+        ]
+        going = [(found, one.uid) for found, one in left if "deletionTimestamp" not in one.metadata]
+        for found, uid in going[:_DELETIONS]:
+            self._delete(found, "Background", uid)
+        if going:
+            self._add(place)
+            return True
         if self._server.faults.active("namespace-stuck", namespace=namespace) is not None:
             return False
-        if left == 0:
+        if not left:
             present = (entry.object.get("spec") or {}).get("finalizers") or []
             finalize(self._server, entry, [item for item in present if item != "kubernetes"])
         return True

@@ -37,7 +37,8 @@ async def answer(server: "Server", request: Request, path: ResourcePath) -> Resp
     if request.method in ("GET", "HEAD") and resource.verbs != REVIEW_VERBS:
         return _read(server, request, target)
     change = _CHANGES.get((request.method, bool(path.name)))
-    if change is None or (resource.verbs == REVIEW_VERBS and change is not _create):
+    nowhere = resource.kind.namespaced and namespace is None
+    if change is None or nowhere or (resource.verbs == REVIEW_VERBS and change is not _create):
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     return change(server, request, target, await read_body(request))
 

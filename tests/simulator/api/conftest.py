@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import urllib3
 from clusters.kinds import Kind
 from simulator.api import deleting, patching, reading, writing
 from simulator.api.bootstrap import bootstrap
-from simulator.api.certificates import ensure_certificates
+from simulator.api.certificates import Certificates, ensure_certificates
 from simulator.api.errors import ApiError
 from simulator.api.garbage import Garbage
 from simulator.api.inprocess import InProcessClient
@@ -165,16 +164,20 @@ class Http:
         return self.ask("POST", kind.path(namespace), body)
 
 
+@pytest.fixture(scope="session")
+def pki(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return ensure_certificates(tmp_path_factory.mktemp("pki"), "127.0.0.1")
+
+
 @pytest.fixture
-def http(server: Server, tmp_path: Path) -> Iterator[Http]:
-    certificates = ensure_certificates(tmp_path / "pki", "127.0.0.1")
+def http(server: Server, pki: Certificates) -> Iterator[Http]:
     started: list[Http] = []
     ready = threading.Event()
     failures: list[BaseException] = []
     stop: list[Callable[[], None]] = []
 
     async def serve() -> None:
-        addresses = [Address("127.0.0.1", 0), Address("127.0.0.1", 0, certificates)]
+        addresses = [Address("127.0.0.1", 0), Address("127.0.0.1", 0, pki)]
         running = RunningServer(server, addresses)
         await running.start()
         stopping = asyncio.Event()

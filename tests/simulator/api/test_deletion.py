@@ -184,6 +184,21 @@ def test_a_namespace_waits_for_pods_that_end_and_for_finalizers(verbs: Verbs) ->
     assert verbs.get(NAMESPACE, "team") is None
 
 
+def test_a_namespace_with_very_many_objects_goes_in_several_visits(verbs: Verbs) -> None:
+    verbs.create(NAMESPACE, {"metadata": {"name": "team"}})
+    for number in range(1200):
+        make(verbs, config_map(f"c{number}"), "team")
+    verbs.delete(NAMESPACE, "team")
+    assert verbs.garbage is not None
+    first = verbs.garbage.collect(1)
+    left = len(verbs.names(CONFIG_MAP, "team"))
+    verbs.collect()
+
+    assert first
+    assert 0 < left < 1200
+    assert verbs.get(NAMESPACE, "team") is None
+
+
 def test_a_stuck_namespace_goes_when_the_fault_ends(verbs: Verbs) -> None:
     verbs.create(NAMESPACE, {"metadata": {"name": "team"}})
     verbs.server.faults.switch_on("namespace-stuck", {"namespace": "team"})

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clusters.kinds import CONFIG_MAP, DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, KAI_QUEUE, KAI_TOPOLOGY, NODE, POD, SERVICE
-from simulator.api.certificates import ensure_certificates
+from simulator.api.certificates import Certificates, ensure_certificates
 from simulator.api.hooks import ProxyAnswer
 from tests.simulator.api.conftest import Http, pod
 
@@ -218,6 +218,8 @@ def test_unknown_methods_and_subresources(http: Http) -> None:
     http.create(POD, pod("p"), "default")
 
     assert http.ask("PUT", POD.path("default"), {}).status == 405
+    assert http.ask("POST", POD.path(), pod("q")).status == 405
+    assert http.ask("DELETE", POD.path()).status == 405
     assert http.ask("GET", POD.path("default", "p") + "/nonsense").status == 404
     assert http.ask("GET", KAI_TOPOLOGY.path(None, "t") + "/status").status == 404
 
@@ -270,9 +272,8 @@ def test_a_proxied_port_is_answered_by_whom_it_is_registered_to(http: Http) -> N
     assert http.ask("GET", POD.path("default", "absent:1") + "/proxy/").status == 404
 
 
-def test_tls_with_the_written_ca(http: Http, tmp_path: Path) -> None:
-    certificates = ensure_certificates(tmp_path / "pki", "127.0.0.1")
-    context = ssl.create_default_context(cafile=str(certificates.authority))
+def test_tls_with_the_written_ca(http: Http, pki: Certificates) -> None:
+    context = ssl.create_default_context(cafile=str(pki.authority))
     address = urlsplit(http.secure)
     connection = http_client.HTTPSConnection(address.hostname or "", address.port, context=context, timeout=10)
     connection.request("GET", "/version")

