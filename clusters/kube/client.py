@@ -197,8 +197,9 @@ class KubeGateway:
                 yield WatchEvent(event.type, event.object)
 
     def _decoded(self, path: str, content: bytes, decode: Callable[[bytes], T]) -> T:
+        """Decoded, without NUL characters, which are legal in JSON and which PostgreSQL cannot store."""
         try:
-            return decode(content)
+            return decode(content.replace(b"\\u0000", b"\\ufffd") if b"\\u0000" in content else content)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._transport.error(
                 502, f"The API server's answer is not readable: {error}".encode(), path

@@ -4,6 +4,7 @@ Plain urllib3, as the official client uses underneath. The official client would
 files on disk, and follows redirects; its models are never used (they cost 70 times the CPU, see docs/benchmarks.md).
 """
 
+import errno
 import os
 import ssl
 from collections.abc import Iterator, Mapping
@@ -16,13 +17,14 @@ import msgspec
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.util import Timeout
 
 from clusters.addresses import is_refused
 from clusters.kube import errors
 from clusters.kube.errors import GatewayError, Unavailable
 
+REFUSED = "Connection refused"
 MAX_TEXT = 8 * 1024 * 1024
 
 
@@ -84,12 +86,12 @@ class Status(msgspec.Struct, gc=False):
 
 class _CheckedConnection(HTTPConnection):
     def _new_conn(self) -> Any:
-        return _checked(super()._new_conn(), self.host)
+        return _checked(self, super()._new_conn())
 
 
 class _CheckedTLSConnection(HTTPSConnection):
     def _new_conn(self) -> Any:
-        return _checked(super()._new_conn(), self.host)
+        return _checked(self, super()._new_conn())
 
 
 class _Pool(HTTPConnectionPool):
@@ -219,17 +221,21 @@ def is_absent_object(error: GatewayError) -> bool:
 
 def _reason(error: Exception) -> str:
     text = str(getattr(error, "reason", None) or error)
+    if isinstance(error, NewConnectionError):
+        text = text.partition("): ")[2] or text  # without the connection's own name
     if isinstance(error, urllib3.exceptions.ReadTimeoutError | TimeoutError):
         return "The API server did not answer in time."
     return f"The API server cannot be reached: {text[:300]}"
 
 
-def _checked(sock: Any, host: str) -> Any:
+def _checked(connection: HTTPConnection, sock: Any) -> Any:
     """The socket, unless it ended at an address that is not for API servers. Nothing was sent yet."""
     peer = sock.getpeername()[0]
-    if is_refused(peer, host):
+    if is_refused(peer, connection.host):
         sock.close()
-        raise OSError("this address is not allowed for an API server")
+        # Said like a closed port, so that nobody can learn from it what listens there.
+        message = f"Failed to establish a new connection: {ConnectionRefusedError(errno.ECONNREFUSED, REFUSED)}"
+        raise NewConnectionError(connection, message)
     return sock
 
 

@@ -10,8 +10,8 @@ from threading import Event, Thread
 from time import monotonic
 
 import structlog
+from django.db import DataError, IntegrityError, close_old_connections, connection
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from clusters.connections import connection_of
@@ -20,7 +20,7 @@ from clusters.models import Cluster
 from clusters.watcher import store
 from clusters.watcher.changes import Change, Interest
 from clusters.watcher.observed import OBSERVED, ObservedKind
-from clusters.watcher.pending import Pending
+from clusters.watcher.pending import Batch, Pending
 from clusters.watcher.stream import Stream
 from core.errors import MusterError
 
@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 FLUSH_SECONDS = 0.25
 HEARTBEAT_SECONDS = 10.0
 DATABASE_AGAIN_SECONDS = 1.0
+# What a value that cannot be stored raises, before or in the database.
+REFUSED = (DataError, ValueError, TypeError, KeyError, OverflowError)
 
 
 @dataclass(slots=True)
@@ -84,13 +86,24 @@ class ClusterWatch:
             if not batch:
                 continue
             try:
-                written += store.write_batch(self.cluster.pk, self.watcher, kind, batch)
+                written += self._write(kind, batch)
             except (DatabaseError, store.LeaseLost):
                 stream.pending.give_back(batch)
                 raise
         if written:
             self._tell(written)
         return len(written)
+
+    def _write(self, kind: ObservedKind, batch: Batch) -> list[Change]:
+        """Write a batch; where the database refuses a value in it, object by object, leaving out the refused one."""
+        try:
+            return store.write_batch(self.cluster.pk, self.watcher, kind, batch)
+        except (*REFUSED, IntegrityError) as error:
+            if len(batch.upserts) == 1 and not batch.deletes:
+                log.warning("object left out", cluster=self.cluster.name, kind=kind.name, error=str(error))
+                return []
+        singles = [Batch({uid: item}) for uid, item in batch.upserts.items()]
+        return [change for single in (Batch(deletes=batch.deletes), *singles) for change in self._write(kind, single)]
 
     def heartbeat(self) -> None:
         """Renew the lease and store the streams' states in one statement. Raises `LeaseLost`."""

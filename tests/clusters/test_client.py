@@ -1,6 +1,8 @@
 """The gateway on the wire: addresses, content types, errors, redirects, timeouts."""
 
 import json
+import re
+import socket
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -182,6 +184,29 @@ def test_a_watch_that_says_nothing_any_more_is_noticed(serve: Serve) -> None:
 
     with pytest.raises(errors.Unavailable, match="in time"):
         watch(gateway)
+
+
+def test_nul_characters_which_a_database_cannot_hold_are_replaced(serve: Serve) -> None:
+    _, gateway = serve(lambda exchange: exchange.page([{"metadata": {"name": "a"}, "message": "x\x00y"}], "1"))
+
+    assert gateway.list(NODE)[0]["message"] == "x\ufffdy"
+
+
+def test_a_name_that_points_at_ourselves_looks_like_a_closed_port(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, _ = serve(lambda exchange: exchange.json({}))
+    port = server.url.rpartition(":")[2]
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *rest, **more: real("127.0.0.1", *rest, **more))
+    said = []
+    for url in (f"http://rebound.example.org:{port}", "http://rebound.example.org:1"):
+        with pytest.raises(errors.Unavailable) as caught:
+            KubeGateway(Connection("c", url)).get(NODE, "n1")
+        said.append(re.sub(r"port=\d+", "", caught.value.message))
+
+    assert said[0] == said[1]
+    assert server.exchanges == []
 
 
 def test_a_path_for_text_cannot_leave_the_api(serve: Serve) -> None:

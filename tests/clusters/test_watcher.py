@@ -307,6 +307,17 @@ def test_the_state_of_the_streams_is_stored_with_the_lease(
     assert mine.watcher_until > timezone.now()
 
 
+def test_an_object_that_cannot_be_stored_is_left_out_and_stops_no_other(mine: Cluster) -> None:
+    watch = ClusterWatch(mine, ME, (), (KINDS["queues"],))
+    good = [decoded({"metadata": {"uid": n, "name": n, "resourceVersion": "1"}}, wire.AnyObject) for n in ("a", "b")]
+    odd = decoded({"metadata": {"uid": "odd", "resourceVersion": "1"}}, wire.AnyObject)  # has no name
+
+    changes = watch._write(KINDS["queues"], Batch({"a": good[0], "odd": odd, "b": good[1]}))
+
+    assert [change.name for change in changes] == ["a", "b"]
+    assert set(ClusterObject.objects.values_list("name", flat=True)) == {"a", "b"}
+
+
 def test_a_poke_that_fails_keeps_no_other_from_being_told(mine: Cluster) -> None:
     from core.errors import Conflict
 
