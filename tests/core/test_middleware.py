@@ -1,0 +1,69 @@
+"""What every answer carries: a request id, no caching; and how Muster's errors look on pages and in the API."""
+
+import pytest
+from django.test import Client
+
+
+@pytest.mark.parametrize("given", ["a b", "x" * 65, "<script>", "é", "a\tb"])
+def test_a_request_id_that_could_harm_a_log_is_replaced(db, given):
+    answer = Client().get("/healthz", headers={"X-Request-ID": given})
+
+    assert answer.headers["X-Request-ID"] != given
+    assert len(answer.headers["X-Request-ID"]) == 32
+
+
+def test_nothing_is_kept_in_shared_caches(admin, client_of):
+    answer = client_of(admin).get("/")
+
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_an_unknown_page_and_an_unknown_path_of_the_api_are_not_found_in_their_own_shapes(admin, client_of):
+    client = client_of(admin)
+    page, api = client.get("/nope"), client.get("/api/v1/nope")
+
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert api.json() == {"code": 404, "message": "There is no such path in the API."}
+
+
+def test_a_programming_error_in_the_api_is_answered_in_the_one_shape(admin, client_of, monkeypatch):
+    def breaks(*args, **kwargs):
+        raise KeyError("secret detail")
+
+    monkeypatch.setattr("clusters.api.views.sort", breaks)
+    client = client_of(admin)
+    client.raise_request_exception = False
+
+    answer = client.get("/api/v1/nodes")
+
+    assert answer.status_code == 500
+    assert answer.json() == {"code": 500, "message": "Something went wrong."}
+
+
+def test_a_method_that_is_not_offered_and_a_wrong_media_type_are_said(admin, client_of):
+    client = client_of(admin)
+
+    put = client.put("/api/v1/node-pools", {}, content_type="application/json")
+    form = client.post("/api/v1/node-pools", "a=b", content_type="application/x-www-form-urlencoded")
+
+    assert (put.status_code, put.json()["code"]) == (405, 405)
+    assert (form.status_code, form.json()["message"]) == (415, "Unsupported media type: send application/json")
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"name": "\\ud800"}', b'{"name": "\\u0000"}', b"", b"[1]", b'"x"'])
+def test_bodies_that_break_others_are_a_400(admin, client_of, cluster, body):
+    answer = client_of(admin).post("/api/v1/node-pools", body, content_type="application/json")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+
+
+@pytest.mark.parametrize(
+    "query", ["offset=1e9", f"offset={10**30}", "limit=0", "filterBy=name==%00", "filterBy=(", "sortBy=pk"]
+)
+def test_queries_that_break_others_are_a_400(admin, client_of, query):
+    answer = client_of(admin).get(f"/api/v1/node-pools?{query}")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert answer.json()["faults"][0]["field"]
