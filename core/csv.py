@@ -22,7 +22,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 @dataclass(frozen=True, slots=True)
 class CsvColumn:
-    """A column of the export. `source` is a dotted attribute path or a function of the row."""
+    """A column of the export. `source` is a dotted attribute path (None ends it) or a function of the row."""
 
     label: str
     source: str | Callable[[Any], object]
@@ -37,7 +37,7 @@ class CsvColumn:
             return self.source(row)
         value: object = row
         for name in self.source.split("."):
-            value = getattr(value, name, None)
+            value = None if value is None else getattr(value, name)
         return value
 
 

@@ -46,9 +46,15 @@ NODE_POOLS = TableSpec(
     row_template="topology/node_pool_list.html#row",
     empty_template="topology/node_pool_list.html#empty",
     columns=(
-        Column(key="name", label=_("Name"), sort=("name",)),
-        Column(key="phase", label=_("Phase"), sort=("phase", "name")),
-        Column(key="cluster", label=_("Cluster"), sort=("cluster__name", "name"), spare=True),
+        Column(key="name", label=_("Name"), sort=("name",), csv=lambda row: row.pool.name),
+        Column(key="phase", label=_("Phase"), sort=("phase", "name"), csv=lambda row: row.pool.phase),
+        Column(
+            key="cluster",
+            label=_("Cluster"),
+            sort=("cluster__name", "name"),
+            spare=True,
+            csv=lambda row: row.pool.cluster,
+        ),
         Column(
             key="label",
             label=_("Node label"),

@@ -1,5 +1,6 @@
 """Every page of a seeded installation, found by following links: accessible, no complaint, fits a phone, in Chinese."""
 
+import csv
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -107,6 +108,19 @@ def test_every_page_is_accessible_fits_and_nothing_complains(session: BrowserCon
         tab.close()
 
     assert wrong == {}
+
+
+LISTS = ("clusters", "departments", "network-topologies", "node-pools", "nodes", "projects", "workloads")
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_list_is_exported_whole(session: BrowserContext, seeded: Muster, name: str) -> None:
+    answer = session.request.get(f"{seeded.url}/{name}/?format=csv")
+
+    assert answer.status == 200
+    rows = list(csv.DictReader(answer.text().removeprefix("\ufeff").splitlines()))
+    assert rows
+    assert all(row["Name"] for row in rows)
 
 
 def test_every_page_speaks_chinese_on_a_phone(session: BrowserContext, seeded: Muster, addresses: list[str]) -> None:

@@ -1,5 +1,7 @@
 """Short names that lists and detail pages share."""
 
+from typing import Any
+
 from django.utils.translation import gettext as _
 
 from workloads.models import Workload
@@ -19,9 +21,9 @@ def placement_words(workload: Workload) -> str:
     return " ".join([placement.get("state", ""), *placement.get("domains", [])]).strip()
 
 
-def roles_words(workload: Workload) -> str:
-    """Ready pods by role."""
-    return " ".join(f"{role['component']} {role['ready']}/{role['desired']}" for role in workload.roles)
+def roles_words(row: Any) -> str:
+    """Ready pods by role, of a row of the list."""
+    return " ".join(f"{role.name} {role.ready}/{role.desired}" for role in row.roles)
 
 
 def why_words(workload: Workload) -> str:
