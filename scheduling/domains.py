@@ -102,6 +102,7 @@ class Capacity:
             self._free = nodes.soon_free(self._rows)
         self.free = [self._sums(depth) for depth in range(len(tree.labels))]
         self.pods: list[NDArray[np.int64]] | None = None
+        self._ratios: dict[tuple[int, bytes], NDArray[np.float64]] = {}
 
     def _sums(self, depth: int) -> NDArray[np.float64]:
         size = len(self.tree.ids[depth])
@@ -133,6 +134,12 @@ class Capacity:
 
     def ratios(self, depth: int, request: Vector) -> NDArray[np.float64]:
         """The ratio of every domain of a level. Pod slots are not looked at."""
+        key = (depth, request.tobytes())
+        if key not in self._ratios:
+            self._ratios[key] = self._ratios_of(depth, request)
+        return self._ratios[key]
+
+    def _ratios_of(self, depth: int, request: Vector) -> NDArray[np.float64]:
         result = np.zeros(len(self.tree.ids[depth]))
         for column in range(PODS):
             if request[column] <= 0:

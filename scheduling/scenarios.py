@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scheduling.gangs import partial, tasks_to_evict, tasks_to_place
 from scheduling.nodes import NodeTable
 from scheduling.order import JobQueue
-from scheduling.resources import GPU
+from scheduling.resources import GPU, TOLERANCE
 from scheduling.state import Job, Task
 
 Batch = list[Task]
@@ -29,6 +29,34 @@ class Probe:
         self.recorded = list(recorded)
         self.feasible = feasible
         self.recorded_tasks = [task for batch in self.recorded for task in batch]
+
+
+class Room:
+    """Whether victims free enough GPUs at all: a quick look before a scenario is tried."""
+
+    def __init__(self, probe: Probe, nodes: NodeTable) -> None:
+        sizes = {float(task.request[GPU]) for task in probe.pending}
+        alike = len(sizes) == 1 and not any(task.share is not None for task in probe.pending)
+        self._size = sizes.pop() if alike else 0.0
+        self._count = len(probe.pending)
+        self._free: Amounts = nodes.soon_free(nodes.all_rows)[:, GPU]
+        self._feasible = probe.feasible
+        self._sure = sum(self._fitting(row, 0.0) for row in probe.feasible) if self._size else 0
+
+    def suffices(self, victims: Sequence[Task]) -> bool:
+        """False only when the pods, all of one size, cannot find room on the nodes that are tried."""
+        if not self._size:
+            return True
+        freed: dict[int, float] = {}
+        for task in {task.key: task for task in victims}.values():
+            freed[task.node] = freed.get(task.node, 0.0) + float(task.request[GPU])
+        room = self._sure
+        for row, amount in freed.items():
+            room += self._fitting(row, amount) - (self._fitting(row, 0.0) if row in self._feasible else 0)
+        return room >= self._count
+
+    def _fitting(self, row: int, freed: float) -> int:
+        return max(int((float(self._free[row]) + freed + TOLERANCE) // self._size), 0)
 
 
 class Scenario:
@@ -75,6 +103,10 @@ class _Accumulator:
         self.queue = queue
         self.nodes = nodes
         self.batches: list[Batch] = []
+        self._of_job: dict[str, list[Task]] = {}
+        self._on_row: dict[int, dict[str, Job]] = {}
+        for task in probe.recorded_tasks:
+            self._of_job.setdefault(task.job.key, []).append(task)
         self._recorded = {task.key for task in probe.recorded_tasks}
         self._gpus: Amounts = nodes.soon_free(nodes.all_rows)[:, GPU]
         self.free = self._gpus.copy()
@@ -103,7 +135,14 @@ class _Accumulator:
         if victims:
             self.batches.append(victims)
             self._release(victims)
+        for task in victims:
+            self._of_job.setdefault(task.job.key, []).append(task)
+            self._on_row.setdefault(task.node, {})[task.job.key] = task.job
         return True
+
+    def sharing_node(self, row: int) -> list[Batch]:
+        """Everything so far of each job with a victim on this node, recorded victims included."""
+        return [self._of_job[key].copy() for key in self._on_row.get(row, ())]
 
     def states(self) -> Iterator[None]:
         """Stop at every state that the filters let pass, the recorded victims alone first."""
@@ -191,17 +230,11 @@ def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) 
         latest = batches[-1][-1].job
         seen: set[tuple[str, ...]] = set()
         for row in sorted({task.node for task in latest.tasks() if task.node >= 0}):
-            jobs = {task.job.key: task.job for batch in batches for task in batch if task.node == row}
-            chosen = [_all_of(job, probe.recorded, batches) for job in jobs.values()]
+            chosen = accumulator.sharing_node(row)
             key = tuple(sorted(task.key for batch in chosen for task in batch))
             if chosen and key not in seen:
                 seen.add(key)
                 yield Scenario(probe, chosen)
-
-
-def _all_of(job: Job, *groups: Sequence[Batch]) -> Batch:
-    """The pods of one job in these batches, as one batch."""
-    return [task for batches in groups for batch in batches for task in batch if task.job is job]
 
 
 def growing(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:

@@ -9,13 +9,14 @@ from scheduling.nodes import Rows
 from scheduling.order import JobQueue
 from scheduling.placement import Placer
 from scheduling.resources import GPU, triple
-from scheduling.scenarios import Batch, Probe, Scenario, growing, node_local
+from scheduling.scenarios import Batch, Probe, Room, Scenario, growing, node_local
 from scheduling.session import Session
 from scheduling.state import Job, Status, Task
 
 Validator = Callable[[Scenario], bool]
 
-GENERATORS = (node_local, growing)
+GENERATORS = ((node_local, 0.2), (growing, 0.4))
+"""The generators, and how much of a cycle's budget each may use for one job."""
 ATTEMPT_COST = 20
 """What trying a scenario costs of the budget, beside its victims."""
 
@@ -42,6 +43,7 @@ class Search:
         self._feasible = self._feasible_rows()
         self._waiting: dict[str, Job] = {key: each for key, each in self.session.jobs.items() if each.pending}
         self._recorded: Solution | None = None
+        self._spare = 0
 
     def _feasible_rows(self) -> set[int]:
         """Nodes with some GPU left; all nodes when a pod of the job needs none."""
@@ -56,8 +58,9 @@ class Search:
         """The solution for all pods of the next attempt, None when no generator finds one."""
         if not self.tasks:
             return None
-        for generator in GENERATORS:
+        for generator, share in GENERATORS:
             self._recorded = None
+            self._spare = self.session.budget - int(share * self.session.config.search_budget)
             if not self._most_solvable(generator):
                 continue
             solution = self._probe(len(self.tasks), generator)
@@ -101,12 +104,16 @@ class Search:
             feasible |= {task.node for task in recorded.victims}
         job = attempt(self.job, self.tasks[:size])
         probe = Probe(job, recorded.batches if recorded else [], feasible)
+        room = Room(probe, self.session.nodes)
         scenarios = generator(probe, self.make_victims(), self.session.nodes, self._labels)
         for scenario in scenarios:  # type: ignore[attr-defined]
             if scenario.fingerprint in self._failed or not scenario.victims:
                 continue
-            if self.session.budget <= 0:
+            if self.session.budget <= max(self._spare, 0):
                 return None
+            if not room.suffices(scenario.victims):
+                self.session.budget -= 1
+                continue
             self.session.budget -= ATTEMPT_COST + len(scenario.victims)
             mark = self.session.mark()
             solution = self._simulate(scenario)

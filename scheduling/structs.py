@@ -223,7 +223,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True):
     preempt_min_runtime: float = 0.0
     reclaim_min_runtime: float = 0.0
     saturation_multiplier: float = 1.0
-    search_budget: int = 10_000
+    search_budget: int = 20_000
     """Bound of the eviction searches of one cycle, in victims tried; KAI bounds them by time."""
 
     @property
