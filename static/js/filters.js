@@ -14,6 +14,7 @@ whenPresent("[data-filter-form]", (form) => {
     else value.removeAttribute("list");
   };
   field.addEventListener("change", fit);
+  form.addEventListener("submit", () => { form.closest("details").open = false; });
   fit();
 });
 
