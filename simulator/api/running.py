@@ -20,6 +20,7 @@ from simulator.api.server import Server
 
 _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
+_CONNECTIONS = 4096
 
 
 def open_server(keeper: Keeper | None = None, admin_token: str = "", authority: str = "") -> tuple[Server, bool]:
@@ -61,6 +62,8 @@ class Listener:
             port=self.address.port,
             interface=Interfaces.ASGINL,
             websockets=False,
+            backlog=_CONNECTIONS,
+            backpressure=_CONNECTIONS,  # every running watch counts as a request
             log_enabled=False,
             ssl_cert=certificates.certificate if certificates else None,
             ssl_key=certificates.key if certificates else None,

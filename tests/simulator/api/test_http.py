@@ -1,7 +1,9 @@
 """The HTTP face: forms of answers, discovery, streams, subresources, limits, TLS."""
 
+import contextlib
 import http.client as http_client
 import json
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -293,3 +295,15 @@ def test_certificates_are_made_once_and_anew_for_another_host(tmp_path: Path) ->
     assert before == same
     assert first.certificate.read_bytes() != before
     assert first.key.stat().st_mode & 0o077 == 0
+
+
+def test_many_watches_leave_room_for_requests(http: Http) -> None:
+    address = urlsplit(http.plain)
+    request = b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin-token\r\n\r\n"
+    with contextlib.ExitStack() as opened:
+        for _ in range(200):
+            connection = socket.create_connection((address.hostname or "", address.port or 0), timeout=20)
+            opened.enter_context(contextlib.closing(connection))
+            connection.sendall(request)
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        assert http.ask("GET", POD.path()).status == 200
