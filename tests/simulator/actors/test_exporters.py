@@ -8,38 +8,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from clusters.kinds import POD
 from simulator.actors.exporters.dcgm import assign
 from simulator.actors.exporters.load import load_of
-
-GPU = "nvidia.com/gpu"
-IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
+from tests.simulator.actors.graphs import graph as disaggregated
+from tests.simulator.actors.graphs import worker
 
 
 def graph() -> dict:
-    frontend = {"containers": [{"name": "main", "image": IMAGE}]}
-    decode = {
-        "containers": [
-            {
-                "name": "main",
-                "image": IMAGE,
-                "args": ["--model", "Qwen/Qwen3-32B"],
-                "resources": {"limits": {GPU: "4"}},
-            }
-        ]
-    }
-    return {
-        "apiVersion": "nvidia.com/v1beta1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {
-            "name": "qwen",
-            "namespace": "team",
-            "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
-        },
-        "spec": {
-            "components": [
-                {"name": "Frontend", "type": "frontend", "replicas": 1, "podTemplate": {"spec": frontend}},
-                {"name": "decode", "type": "decode", "replicas": 1, "podTemplate": {"spec": decode}},
-            ]
-        },
-    }
+    return disaggregated(worker("decode", 4, 1))
 
 
 async def scrape(cluster, node):

@@ -1,43 +1,11 @@
 """What lives in the cluster under the faults of the switchboard, and its recovery."""
 
 from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
-
-GPU = "nvidia.com/gpu"
-IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
-RACK = "topology.kubernetes.io/rack"
-
-
-def pod(name: str, gpus: int = 1, image: str = IMAGE) -> dict:
-    container = {"name": "main", "image": image, "resources": {"limits": {GPU: str(gpus)}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "team", "labels": {"kai.scheduler/queue": "team"}},
-        "spec": {"schedulerName": "kai-scheduler", "containers": [container]},
-    }
+from tests.simulator.actors.graphs import GPU, RACK, bare_graph, pod, worker
 
 
 def graph(replicas: int = 2) -> dict:
-    container = {"name": "main", "image": IMAGE, "resources": {"limits": {GPU: "1"}}}
-    return {
-        "apiVersion": "nvidia.com/v1beta1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {
-            "name": "qwen",
-            "namespace": "team",
-            "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
-        },
-        "spec": {
-            "components": [
-                {
-                    "name": "decode",
-                    "type": "decode",
-                    "replicas": replicas,
-                    "podTemplate": {"spec": {"containers": [container]}},
-                }
-            ]
-        },
-    }
+    return bare_graph(worker("decode", 1, replicas))
 
 
 async def node_ready(cluster, name):

@@ -18,6 +18,7 @@ from clusters.kinds import (
     KAI_SCHEDULING_SHARD,
     KAI_TOPOLOGY,
 )
+from tests.simulator.actors.graphs import graph, worker
 
 CRDS = Path(__file__).parents[4] / "shared" / "reference" / "crds"
 KINDS = (
@@ -68,32 +69,9 @@ def test_every_object_of_a_running_graph_fits_the_real_crds(play, own_backend):
 
     async def scenario(cluster):
         await cluster.add_binding()
-        image = {"containers": [{"name": "main", "image": "i:1.0.0"}]}
-        gpu = {"containers": [{"name": "main", "image": "i:1.0.0", "resources": {"limits": {"nvidia.com/gpu": "2"}}}]}
-        graph = {
-            "apiVersion": "nvidia.com/v1beta1",
-            "kind": "DynamoGraphDeployment",
-            "metadata": {
-                "name": "qwen",
-                "namespace": "team",
-                "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
-            },
-            "spec": {
-                "topologyConstraint": {"clusterTopologyName": "fabric", "packDomain": "zone"},
-                "components": [
-                    {"name": "Frontend", "type": "frontend", "podTemplate": {"spec": image}},
-                    {
-                        "name": "decode",
-                        "type": "decode",
-                        "replicas": 2,
-                        "multinode": {"nodeCount": 2},
-                        "topologyConstraint": {"packDomain": "rack"},
-                        "podTemplate": {"spec": gpu},
-                    },
-                ],
-            },
-        }
-        await cluster.submit(graph)
+        decode = worker("decode", 2, 2, multinode={"nodeCount": 2}, topologyConstraint={"packDomain": "rack"})
+        zone = {"clusterTopologyName": "fabric", "packDomain": "zone"}
+        await cluster.submit(graph(decode, topologyConstraint=zone))
         await cluster.running(5)
         for kind in KINDS:
             objects = await cluster.objects(kind)

@@ -7,28 +7,11 @@ from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_POD_GROUP, NODE, POD
 from simulator.actors.informer import Informer
 from simulator.actors.runner import run_actors
 from simulator.actors.workqueue import WorkQueue
-
-GPU = "nvidia.com/gpu"
+from tests.simulator.actors.graphs import bare_graph, worker
 
 
 def graph(name: str = "qwen") -> dict:
-    container = {"name": "main", "image": "i:1.0.0", "resources": {"limits": {GPU: "1"}}}
-    component = {
-        "name": "decode",
-        "type": "decode",
-        "replicas": 4,
-        "podTemplate": {"spec": {"containers": [container]}},
-    }
-    return {
-        "apiVersion": "nvidia.com/v1beta1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {
-            "name": name,
-            "namespace": "team",
-            "annotations": {"nvidia.com/kai-scheduler-queue": "team"},
-        },
-        "spec": {"components": [component]},
-    }
+    return bare_graph(worker("decode", 1, 4), name=name)
 
 
 def test_actors_that_are_stopped_at_any_moment_go_on_where_they_were(play):

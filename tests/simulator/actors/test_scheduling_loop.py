@@ -1,21 +1,9 @@
 """Queues, quota, priorities, pools and conditions as the scheduler's loop writes them into the cluster."""
 
 from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NODE, POD
+from tests.simulator.actors.graphs import GPU, pod
 
-GPU = "nvidia.com/gpu"
 POOL = "kai.scheduler/node-pool"
-
-
-def pod(name: str, gpus: int, queue: str = "team", **labels: str) -> dict:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "team", "labels": {"kai.scheduler/queue": queue, **labels}},
-        "spec": {
-            "schedulerName": "kai-scheduler",
-            "containers": [{"name": "main", "image": "i:1", "resources": {"limits": {GPU: str(gpus)}}}],
-        },
-    }
 
 
 async def verdict(cluster, group_prefix=""):
