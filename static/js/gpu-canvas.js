@@ -51,13 +51,12 @@ function layOut(groups, width) {
   return { cells, titles, pitch, height: top };
 }
 
-function paint(canvas, plan, current) {
+/** All cells, drawn once: choosing a cell then copies this picture and adds a ring. */
+function picture(canvas, plan) {
   const colours = palette();
   const scale = devicePixelRatio;
-  canvas.width = canvas.clientWidth * scale;
-  canvas.height = plan.height * scale;
-  canvas.style.height = `${plan.height}px`;
-  const g = canvas.getContext("2d");
+  const whole = new OffscreenCanvas(Math.max(1, canvas.clientWidth * scale), Math.max(1, plan.height * scale));
+  const g = whole.getContext("2d");
   g.scale(scale, scale);
   for (const title of plan.titles) {
     g.font = `500 12px ${getComputedStyle(canvas).fontFamily}`;
@@ -76,11 +75,25 @@ function paint(canvas, plan, current) {
       g.fillRect(x + 1, y + 1, side - 2, side - 2);
     }
   }
+  return { whole, scale, ring: colours.accent };
+}
+
+function show(canvas, plan, { whole, scale, ring }, current) {
+  if (canvas.width !== whole.width || canvas.height !== whole.height) {
+    canvas.width = whole.width;
+    canvas.height = whole.height;
+    canvas.style.height = `${plan.height}px`;
+  }
+  const g = canvas.getContext("2d");
+  g.setTransform(1, 0, 0, 1, 0, 0);
+  g.clearRect(0, 0, canvas.width, canvas.height);
+  g.drawImage(whole, 0, 0);
   const cell = plan.cells[current];
   if (!cell) return;
-  g.strokeStyle = colours.accent;
+  g.scale(scale, scale);
+  g.strokeStyle = ring;
   g.lineWidth = 2;
-  g.strokeRect(cell.x - 1, cell.y - 1, side + 2, side + 2);
+  g.strokeRect(cell.x - 1, cell.y - 1, plan.pitch + 1, plan.pitch + 1);
 }
 
 whenPresent("canvas[data-gpu-canvas]", async (canvas) => {
@@ -91,15 +104,19 @@ whenPresent("canvas[data-gpu-canvas]", async (canvas) => {
     return;
   }
   const { groups, words = {} } = await answer.json();
-  let plan = null, current = -1;
-  const draw = () => { plan = layOut(groups, canvas.clientWidth); paint(canvas, plan, current); };
+  let plan = null, drawn = null, current = -1;
+  const draw = () => {
+    plan = layOut(groups, canvas.clientWidth);
+    drawn = picture(canvas, plan);
+    show(canvas, plan, drawn, current);
+  };
   const choose = (index) => {
     const cell = plan.cells[index];
     if (!cell) return;
     current = index;
     const value = cell.value <= 100 ? `${cell.value} %` : words[cell.value] ?? "";
     tip.textContent = `${cell.rack.name} › ${cell.node.name}, GPU ${cell.gpu}: ${value}`;
-    paint(canvas, plan, current);
+    show(canvas, plan, drawn, current);
   };
   const under = ({ offsetX: x, offsetY: y }) => plan.cells.findIndex((c) => x >= c.x && x < c.x + plan.pitch && y >= c.y && y < c.y + plan.pitch);
   canvas.addEventListener("pointermove", (event) => { const at = under(event); if (at >= 0 && at !== current) choose(at); });

@@ -13,6 +13,7 @@ let waiting = new Set();
 let timer = 0;
 let poll = 0;
 let lostAt = null;
+let fading = 0;
 
 function fragments() {
   return [...document.querySelectorAll("[data-live][id]")];
@@ -27,7 +28,13 @@ function show(text, stale) {
   if (!light) return;
   light.classList.toggle("stale", stale);
   if (light.textContent !== text) light.textContent = text;
-  root.classList.toggle("is-stale", stale);
+  // Figures stay, and after a minute look like what they are: the last that was known.
+  if (stale) fading ||= setTimeout(() => root.classList.add("is-stale"), 60_000);
+  else {
+    clearTimeout(fading);
+    fading = 0;
+    root.classList.remove("is-stale");
+  }
 }
 
 function showState() {

@@ -1,5 +1,6 @@
 """What the console's scripts do, by keyboard and pointer, in a browser."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.core.browser import ORIGIN, serve
+from tests.core.conftest import Render
 
 
 @pytest.fixture
@@ -234,3 +236,30 @@ def _one_message(data: str) -> object:
         route.fulfill(status=200, content_type="text/event-stream", body=f"retry: 300\ndata: {data}\n\n")
 
     return answer
+
+
+def test_forty_thousand_gpus_are_drawn_and_walked(chromium: Browser, render: Render) -> None:
+    nodes = [
+        {"name": f"n{i}", "url": f"/n/{i}", "values": [i % 101, 101, 102, 103, 104, 0, 100, 110]} for i in range(5000)
+    ]
+    racks = [{"name": f"r{i}", "nodes": nodes[i * 20 : i * 20 + 20]} for i in range(250)]
+    groups = [{"name": f"z{i}", "note": "50 racks", "racks": racks[i * 50 : i * 50 + 50]} for i in range(5)]
+    data = json.dumps({"groups": groups, "words": {"101": "free"}})
+    page_of_map = render("gallery_map.html", canvas_url="/map.json", label="GPUs by utilisation")
+    with chromium.new_context(viewport={"width": 1440, "height": 900}) as session:
+        page = session.new_page()
+        complaints = serve(page, {"/map": page_of_map, "/map.json": data})
+        page.goto(f"{ORIGIN}/map")
+        page.wait_for_function("document.querySelector('canvas').height > 600")
+        page.locator("canvas").focus()
+
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#map-tip")).to_have_text("r0 › n0, GPU 0: 0 %")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#map-tip")).to_have_text("r0 › n0, GPU 1: free")
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#map-tip")).to_have_text("r0 › n1, GPU 1: free")
+        for _ in range(20):
+            page.keyboard.press("ArrowDown")
+        expect(page.locator("#map-tip")).to_have_text("r1 › n21, GPU 1: free")
+        assert complaints == []
