@@ -1,6 +1,7 @@
 """A simulated API server on loopback, in a thread of this process, and gateways to it."""
 
 import asyncio
+import datetime as dt
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -8,11 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 from granian.constants import Interfaces
 from granian.server.embed import Server as Granian
 
+from accounts.models import User
 from clusters.kinds import Kind
 from clusters.kube.client import Connection, KubeGateway, Timeouts
+from clusters.models import Cluster
 from simulator.api.app import build_app
 from simulator.api.inprocess import InProcessClient
 from simulator.api.server import Server
@@ -120,3 +126,27 @@ def kube(api_server: ApiServer) -> Iterator[KubeGateway]:
 
 def path_of(kind: Kind) -> str:
     return kind.path()
+
+
+@pytest.fixture
+def watched(cluster: Cluster) -> Cluster:
+    now = timezone.now()
+    stream = {"listedAt": now.isoformat(), "eventAt": now.isoformat(), "error": "", "served": True}
+    cluster.watcher, cluster.watcher_until = "w1", now + dt.timedelta(seconds=30)
+    cluster.streams = {"nodes": stream, "pods": stream}
+    cluster.last_contact_at = now
+    cluster.kubernetes_version = "v1.35.4"
+    cluster.save()
+    return cluster
+
+
+@pytest.fixture
+def page(client: Client, admin: User) -> Any:
+    client.force_login(admin)
+
+    def get(name: str, *args: Any, status: int = 200, **query: Any) -> str:
+        answer = client.get(reverse(f"clusters:{name}", args=args), query)
+        assert answer.status_code == status, answer.content[:2000]
+        return answer.content.decode()
+
+    return get

@@ -8,7 +8,7 @@ from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry, User
 from clusters.models import Cluster
-from tests.clusters.test_pages import add_node
+from tests.clusters.builders import add_node
 
 OPENAPI = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

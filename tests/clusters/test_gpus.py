@@ -14,7 +14,7 @@ from clusters.gpu_map import Cell, MapNode, cells_of, grouped, histogram
 from clusters.gpus import node_gpus
 from clusters.models import Cluster, Node
 from clusters.selectors import gpu_strip, node_rows, watch_state
-from tests.clusters.test_pages import add_node, add_pod
+from tests.clusters.builders import add_node, add_pod
 
 NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
 
