@@ -221,10 +221,11 @@ def _remove(schema: Schema, value: Any, dropped: FieldSet, kept: FieldSet) -> An
             if key == "." or name not in result:
                 continue
             child = schema.child(name) or FREE_FORM
-            rest = _remove(child, result[name], node, kept.get(key) or {}) if node else None
-            if rest:
+            below = kept.get(key)
+            rest = _remove(child, result[name], node, below or {}) if node else None
+            if rest or (below is not None and node):
                 result[name] = rest
-            else:
+            elif below is None:
                 del result[name]
         return result
     if isinstance(value, list):
