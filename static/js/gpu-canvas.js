@@ -31,7 +31,8 @@ function fill(colours, value) {
 function layOut(groups, width) {
   const widest = Math.max(1, ...groups.flatMap((g) => g.racks.flatMap((r) => r.nodes.map((n) => n.values.length))));
   const racks = groups.reduce((sum, g) => Math.max(sum, g.racks.length), 1);
-  const across = Math.max(1, Math.min(racks, Math.floor(width / (widest * 4 + 6))));
+  const most = Math.max(1, Math.floor(width / (widest * 4 + 6)));
+  const across = Math.ceil(racks / Math.ceil(racks / most)); // lines of equal length
   const block = width / across;
   const pitch = Math.max(3, Math.min(16, Math.floor((block - 6) / widest)));
   const cells = [], titles = [];

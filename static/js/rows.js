@@ -18,17 +18,18 @@ function step(by) {
   focusRow(list[at < 0 ? 0 : Math.max(0, Math.min(list.length - 1, at + by))]);
 }
 
-function press(key) {
-  document.querySelector(`[data-key="${key}"]`)?.click();
+/** Follows the action that names the key, else the page's link to what the key stands for. */
+function press(key, otherwise) {
+  (document.querySelector(`[data-key="${key}"]`) ?? document.querySelector(otherwise))?.click();
 }
 
 const KEYS = {
   j: () => step(1),
   k: () => step(-1),
   x: (row) => row?.querySelector(".pick input")?.click(),
-  e: () => press("E"),
-  y: () => press("Y"),
-  Delete: () => press("Del"),
+  e: () => press("E", "main a[href$='/edit/']"),
+  y: () => press("Y", ".tabs a[href$='/yaml/']"),
+  Delete: () => press("Del", ".page-head .menu a.danger"),
   "?": () => document.getElementById("shortcuts")?.showModal(),
 };
 
