@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from celery.signals import heartbeat_sent
 from django.db import Error as DatabaseError
-from django.db import close_old_connections
+from django.db import connection
 from django.utils import timezone
 
 from controlplane.models import Heartbeat
@@ -29,10 +29,10 @@ def sign(kind: str, name: str = "") -> None:
         return
     _signed[process] = now
     try:
-        close_old_connections()
         Heartbeat.objects.update_or_create(process=process, defaults={"kind": kind, "at": timezone.now()})
     except DatabaseError as error:
         log.warning("heartbeat not written", process=process, error=str(error))
+        connection.close()  # the next one connects anew
 
 
 def latest(kind: str) -> datetime | None:

@@ -26,7 +26,12 @@ MALFORMED = ("0", "9" * 30, "x", "-1", "١", "..", "%00", "a%2Fb", str(uuid.UUID
 @pytest.fixture
 def cast(cluster, default_pool, department, project):
     node = Node.objects.create(
-        cluster=cluster, uid="n", name="gpu-a", resource_version="1", created_at=timezone.now(), ready="True"
+        cluster=cluster,
+        uid="0f6d3f4e-0000-4000-8000-00000000000a",
+        name="gpu-a",
+        resource_version="1",
+        created_at=timezone.now(),
+        ready="True",
     )
     topology = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=["kubernetes.io/hostname"])
     workload = Workload.objects.create(
@@ -56,10 +61,15 @@ BODIES = {
 }
 
 
+# What a list must be asked.
+_SPAN = "?metricType=GPU_UTILIZATION&start=2026-11-29T10:00:00Z&end=2026-11-29T11:00:00Z"
+QUERIES = {"node-metrics": _SPAN, "workload-metrics": _SPAN}
+
+
 def send(client, method, route, pk=""):
     body = BODIES.get(route.name, {})
     if method == "get":
-        return client.get(route.path(pk))
+        return client.get(route.path(pk) + QUERIES.get(route.name, ""))
     if not route.is_api:
         return client.post(route.path(pk), body)
     return getattr(client, method)(route.path(pk), data=json.dumps(body), content_type="application/json")

@@ -57,4 +57,7 @@ def with_ids() -> list[Route]:
 
 def pk_of(route: Route, cast: Mapping[str, Any]) -> object:
     """The id of the cast's object that the route shows; empty where it shows none."""
-    return cast[route.kind].pk if route.kind else ""
+    if not route.kind:
+        return ""
+    # Nodes have Kubernetes' uid as their id in the API.
+    return cast["nodes"].uid if route.is_api and route.kind == "nodes" else cast[route.kind].pk
