@@ -7,13 +7,25 @@ from collections.abc import Callable, Iterable
 from clusters.kinds import Kind
 from simulator.actors.context import Context
 from simulator.actors.informer import Informer
-from simulator.actors.objects import Key, key_of
+from simulator.actors.objects import Key, annotations_of, key_of, labels_of
 from simulator.actors.workqueue import WorkQueue
 from simulator.client import KubeError, Object
 
 log = logging.getLogger(__name__)
 
 ToKeys = Callable[[Object], Iterable[Key]]
+Concerns = Callable[[Object, Object], bool]
+
+
+def replaced_or_deleting(old: Object, new: Object) -> bool:
+    """Another object of the name, or the same one on its way out: nothing else matters to who counts objects."""
+    before, after = old["metadata"], new["metadata"]
+    return before["uid"] != after["uid"] or ("deletionTimestamp" in before) != ("deletionTimestamp" in after)
+
+
+def described_anew(old: Object, new: Object) -> bool:
+    """Labels or annotations changed."""
+    return labels_of(old) != labels_of(new) or annotations_of(old) != annotations_of(new)
 
 
 class Controller:
@@ -39,15 +51,19 @@ class Controller:
     def informer(self, kind: Kind) -> Informer:
         return self.context.informers.of(kind)
 
-    def watch(self, kind: Kind, to_keys: ToKeys | None = None) -> None:
-        """Queues the changed object itself, or what `to_keys` makes of its old and new state."""
+    def watch(self, kind: Kind, to_keys: ToKeys | None = None, *, when: Concerns | None = None) -> None:
+        """Queues the changed object itself, or what `to_keys` makes of its old and new state.
+
+        `when(old, new)` says whether a change of an object that was there before matters.
+        """
 
         def on_change(old: Object | None, new: Object | None) -> None:
+            if old is not None and new is not None and when is not None and not when(old, new):
+                return
             for obj in (old, new):
-                if obj is None:
-                    continue
-                for key in [key_of(obj)] if to_keys is None else to_keys(obj):
-                    self.queue.add(key)
+                if obj is not None:
+                    for key in [key_of(obj)] if to_keys is None else to_keys(obj):
+                        self.queue.add(key)
 
         self.informer(kind).subscribe(on_change)
 

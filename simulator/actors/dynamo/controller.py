@@ -12,7 +12,7 @@ from clusters.kinds import (
     SERVICE_ACCOUNT,
     Kind,
 )
-from simulator.actors.controller import Controller
+from simulator.actors.controller import Controller, replaced_or_deleting
 from simulator.actors.dynamo.admission import refusal
 from simulator.actors.dynamo.graph import Graph, read_graph
 from simulator.actors.dynamo.render import pod_clique_set, queue_of, service_account, services
@@ -47,7 +47,7 @@ class GraphController(Controller):
         for kind in (GROVE_POD_CLIQUE, GROVE_SCALING_GROUP):
             self.informer(kind).add_index(BY_SET, by_set)
             self.watch(kind, set_key)
-        self.watch(KAI_QUEUE, lambda _: map(key_of, self._kind_served()[1]))
+        self.watch(KAI_QUEUE, lambda _: map(key_of, self._graphs()), when=replaced_or_deleting)
         for kind in (GROVE_CLUSTER_TOPOLOGY_BINDING, SERVICE, SERVICE_ACCOUNT):
             self.informer(kind)
 
@@ -80,12 +80,10 @@ class GraphController(Controller):
                 return kind, dgd
         return DYNAMO_GRAPH_DEPLOYMENT, None
 
-    def _kind_served(self) -> tuple[Kind, list[Object]]:
-        """The storage version where it is served, else v1alpha1."""
-        objects = self.informer(DYNAMO_GRAPH_DEPLOYMENT).values()
-        if objects:
-            return DYNAMO_GRAPH_DEPLOYMENT, objects
-        return DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, self.informer(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1).values()
+    def _graphs(self) -> list[Object]:
+        """All graphs, from the storage version where it is served, else from v1alpha1."""
+        found = self.informer(DYNAMO_GRAPH_DEPLOYMENT).values()
+        return found or self.informer(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1).values()
 
     def _bindings(self) -> Bindings:
         found = self.informer(GROVE_CLUSTER_TOPOLOGY_BINDING).values()

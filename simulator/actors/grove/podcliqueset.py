@@ -13,7 +13,7 @@ from clusters.kinds import (
     SERVICE,
     Kind,
 )
-from simulator.actors.controller import Controller
+from simulator.actors.controller import Controller, replaced_or_deleting
 from simulator.actors.grove import names
 from simulator.actors.grove.admission import queue_of, refusal
 from simulator.actors.grove.cliques import headless_service, pod_cliques, scaling_groups
@@ -51,7 +51,7 @@ class PodCliqueSetController(Controller):
         self.watch(GROVE_POD_CLIQUE_SET)
         for kind in (*OWNED, POD):
             self.informer(kind).add_index(BY_SET, by_set)
-            self.watch(kind, set_key)
+            self.watch(kind, set_key, when=replaced_or_deleting if kind is POD else None)
         self.watch(GROVE_CLUSTER_TOPOLOGY_BINDING, self._sets_of_binding)
         self.informer(SERVICE)
         if self.context.options.grove_kai_backend:

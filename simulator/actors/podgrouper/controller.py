@@ -13,7 +13,7 @@ from clusters.kinds import (
     PRIORITY_CLASS,
     Kind,
 )
-from simulator.actors.controller import Controller
+from simulator.actors.controller import Controller, described_anew
 from simulator.actors.objects import (
     Key,
     annotations_of,
@@ -77,7 +77,7 @@ class PodGrouper(Controller):
         for kind in (KAI_POD_GROUP, PRIORITY_CLASS, *CACHED):
             self.informer(kind)
         for kind in (GROVE_POD_CLIQUE_SET, DYNAMO_GRAPH_DEPLOYMENT):
-            self.watch(kind, self._pods_of_namespace)
+            self.watch(kind, self._pods_below, when=described_anew)
 
     async def reconcile(self, key: Key) -> float | None:
         pod = self.informer(POD).get(key)
@@ -175,7 +175,7 @@ class PodGrouper(Controller):
         key = "/".join(key_of(gang))
         return [key_of(pod) for pod in self.informer(POD).by_index(BY_GANG, key) if _groupable(pod)]
 
-    def _pods_of_namespace(self, owner: Object) -> list[Key]:
+    def _pods_below(self, owner: Object) -> list[Key]:
         """A changed owner may change topology annotations: one pod of each of its gangs looks again."""
         prefix = f"{owner['metadata']['name']}-"
         return [
