@@ -1,11 +1,14 @@
-"""Signing in, and the accounts and rules that commands make."""
+"""Signing in, and who gets which role where."""
 
 from django.contrib.auth import authenticate
 from django.db import transaction
 
 from accounts import throttling
+from accounts.audit import Actor, record
 from accounts.models import AccessRule, ScopeType, User
-from accounts.permissions import ADMINISTRATOR
+from accounts.permissions import ADMINISTRATOR, ROLES, Scope, require
+from core import live
+from core.errors import InvalidInput
 
 
 def verify_password(email: str, password: str, address: str) -> User | None:
@@ -28,3 +31,36 @@ def create_first_administrator(email: str, password: str) -> User:
     user = User.objects.create_user(email, password)
     AccessRule.objects.create(user=user, role=ADMINISTRATOR, scope_type=ScopeType.TENANT, created_by="muster up")
     return user
+
+
+@transaction.atomic
+def grant(actor: Actor, *, user: User, role: str, scope_type: ScopeType, scope_id: str, scope: Scope) -> AccessRule:
+    """Give `user` a role from now on; `scope` is where its scope lies. Raises `InvalidInput`, `NotPermitted`."""
+    require(actor.user, "access_rules:create", scope)
+    if role not in ROLES:
+        raise InvalidInput.of("role", "There is no such role", ", ".join(ROLES))
+    rule, made = AccessRule.objects.get_or_create(
+        user=user,
+        role=role,
+        scope_type=scope_type,
+        scope_id=scope_id,
+        defaults={"cluster_id": scope.cluster_id, "created_by": actor.user.email},
+    )
+    if made:
+        record(actor, "create", rule, after={"user": user.email, "role": role, "scope": f"{scope_type} {scope_id}"})
+        _rights_changed(user)
+    return rule
+
+
+@transaction.atomic
+def revoke(actor: Actor, *, rule: AccessRule, scope: Scope) -> None:
+    """Take a role away. Open streams of the user are checked again at once."""
+    require(actor.user, "access_rules:delete", scope)
+    record(actor, "delete", rule, before={"user": rule.user.email, "role": rule.role})
+    rule.delete()
+    _rights_changed(rule.user)
+
+
+def _rights_changed(user: User) -> None:
+    user.__dict__.pop("_cached_access_rules", None)
+    live.publish(*live.row_topics(User._meta.label, user.pk))

@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.audit import Actor
-from accounts.models import AccessRule, ScopeType, User
+from accounts.models import ScopeType, User
 from accounts.permissions import RESEARCHER
+from accounts.services import grant
 from clusters.models import Cluster
 from controlplane import demo
 from organizations.models import Department, Project
@@ -79,13 +80,13 @@ def _project(actor: Actor, department: Department, team: demo.Team, pools: dict[
 def _person(actor: Actor, person: demo.Person, project: Project) -> User:
     """Somebody who cannot sign in until an administrator sets a password."""
     user = User.objects.create_user(f"{person.name}@example.org", name=person.name)
-    AccessRule.objects.create(
+    grant(
+        actor,
         user=user,
         role=RESEARCHER,
         scope_type=ScopeType.PROJECT,
         scope_id=str(project.pk),
-        cluster_id=project.cluster_id,
-        created_by=actor.user.email,
+        scope=project.scope,
     )
     return user
 
