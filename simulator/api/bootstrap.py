@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simulator.api import writing
+from simulator.api import crds, writing
 from simulator.api.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
+from simulator.api.reading import get_entry
 from simulator.api.requests import Target, WriteOptions
 from simulator.api.store import CollectionName
 from simulator.client import Object
@@ -66,7 +67,7 @@ def bootstrap(server: "Server") -> None:
         _ensure(server, (*_versioned(CLUSTER_ROLE_BINDINGS),), None, _binding(name, groups))
     for path in sorted(CRDS.glob("*.yaml")):
         for document in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader):
-            _ensure(server, ("apiextensions.k8s.io", "v1", "customresourcedefinitions"), None, document)
+            _ensure_crd(server, document)
 
 
 _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
@@ -119,3 +120,16 @@ def _ensure(server: "Server", served: tuple[str, str, str], namespace: str | Non
     key = (namespace or "", body["metadata"]["name"])
     if key not in server.store.collection(resource.storage).entries:
         writing.create(server, Target(resource, namespace, key[1]), body, _MANAGER)
+
+
+def _ensure_crd(server: "Server", document: Object) -> None:
+    """Create a CRD, or bring one that an earlier release left to this one's schema."""
+    served = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    _ensure(server, served, None, document)
+    resource = server.registry.find(*served)
+    if resource is None:
+        raise LookupError("CRDs are not served")
+    target = Target(resource, None, document["metadata"]["name"])
+    present = get_entry(server, target).object
+    if present["spec"] != crds.with_default_names(document["spec"]):
+        writing.update(server, target, {**present, "spec": document["spec"]}, _MANAGER)

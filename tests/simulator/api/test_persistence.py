@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusters.kinds import CONFIG_MAP, KAI_QUEUE, NAMESPACE, SERVICE
+from clusters.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, KAI_QUEUE, NAMESPACE, SERVICE
 from simulator.api import reading
 from simulator.api.errors import ApiError
 from simulator.api.persistence import FILE, Keeper
@@ -78,13 +78,28 @@ def test_a_crd_of_ones_own_is_served_again(tmp_path: Path) -> None:
         "names": {"kind": "Thing", "plural": "things"},
         "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
     }
-    from clusters.kinds import CUSTOM_RESOURCE_DEFINITION
-
     before.create(CUSTOM_RESOURCE_DEFINITION, {"metadata": {"name": "things.example.org"}, "spec": spec})
     asyncio.run(Keeper(tmp_path).save(before.server))
     server, _ = open_server(Keeper(tmp_path))
 
     assert server.find("example.org", "v1", "things") is not None
+
+
+def test_a_crd_of_an_earlier_release_is_brought_up_to_date(tmp_path: Path) -> None:
+    before = saved(tmp_path)
+    name = "queues.scheduling.run.ai"
+    crd = before.get(CUSTOM_RESOURCE_DEFINITION, name)
+    assert crd is not None
+    changed = [{**crd["spec"]["versions"][0], "additionalPrinterColumns": []}]
+    before.patch(CUSTOM_RESOURCE_DEFINITION, name, {"spec": {"versions": changed}})
+    asyncio.run(Keeper(tmp_path).save(before.server))
+    server, _ = open_server(Keeper(tmp_path))
+    after = Verbs(server).get(CUSTOM_RESOURCE_DEFINITION, name)
+
+    assert after is not None
+    assert after["spec"] == crd["spec"]
+    assert after["metadata"]["generation"] == 3
+    assert Verbs(server).get(KAI_QUEUE, "q") is not None
 
 
 def test_nothing_half_written_is_ever_read(tmp_path: Path) -> None:
