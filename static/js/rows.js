@@ -20,7 +20,7 @@ function step(by) {
 
 /** Follows the action that names the key, else the page's link to what the key stands for. */
 function press(key, otherwise) {
-  (document.querySelector(`[data-key="${key}"]`) ?? document.querySelector(otherwise))?.click();
+  (document.querySelector(`[data-key="${key}" i]`) ?? document.querySelector(otherwise))?.click();
 }
 
 const KEYS = {

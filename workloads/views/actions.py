@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, Stale
+from core.templatetags.quantities import number
 from workloads import observed, selectors, services
 from workloads.models import Workload
 
@@ -85,5 +86,5 @@ def _hits(workload: Workload) -> list[dict[str, object]]:
     ]
     if pods:
         text = ngettext("%(n)d pod", "%(n)d pods", pods) % {"n": pods}
-        hits.append({"text": text + _(", holding %(gpus)s GPUs") % {"gpus": f"{workload.gpus_held:f}"}, "icon": "cpu"})
+        hits.append({"text": text + _(", holding %(gpus)s GPUs") % {"gpus": number(workload.gpus_held)}, "icon": "cpu"})
     return hits
