@@ -1,7 +1,6 @@
 """One department: a top-level queue per node pool."""
 
 from contextlib import suppress
-from datetime import timedelta
 
 from clusters.connections import gateway_for
 from clusters.kube.errors import NotServed
@@ -9,10 +8,8 @@ from clusters.kube.gateway import Gateway
 from core.conditions import Condition
 from core.reconciling import Outcome
 from organizations.models import Department
-from organizations.reconcile.queues import delete_queues, queue_conditions, sync_queues
+from organizations.reconcile.queues import SOON, delete_queues, queue_conditions, sync_queues
 from organizations.rendering import owner_value
-
-SOON = timedelta(seconds=2)
 
 
 def reconcile_department(department: Department) -> Outcome:
@@ -30,7 +27,7 @@ def sync_department(department: Department, gateway: Gateway) -> Outcome:
         return Outcome("NotReady", tuple(conditions))
     conditions.insert(0, Condition("Accepted", "True", "Accepted", "The department can be written."))
     conditions.append(Condition("Synced", "True", "Applied", "The cluster has what is defined here."))
-    return Outcome("Ready", tuple(conditions))
+    return Outcome("Ready", tuple(conditions), check_again_after=found.check_again_after)
 
 
 def _delete(department: Department, gateway: Gateway) -> Outcome:

@@ -1,18 +1,18 @@
 """One project: its namespace, secrets, and a queue per node pool below the department's."""
 
 from contextlib import suppress
-from datetime import timedelta
 
 from clusters.connections import gateway_for
 from clusters.kinds import NAMESPACE
 from clusters.kube.errors import NameTaken, NotServed
 from clusters.kube.gateway import Gateway
 from core.conditions import Condition
-from core.reconciling import Outcome
+from core.reconciling import RESYNC, Outcome
 from organizations.models import Project
 from organizations.quota_rows import ensure_quota_rows
 from organizations.reconcile.namespaces import remove_namespace, sync_namespace
 from organizations.reconcile.queues import (
+    SOON,
     Parents,
     delete_queues,
     drift_condition,
@@ -22,8 +22,6 @@ from organizations.reconcile.queues import (
 from organizations.reconcile.secrets import remove_secrets, sync_secrets
 from organizations.rendering import owner_value
 from topology.protection import protecting_rows
-
-SOON = timedelta(seconds=2)
 
 
 def reconcile_project(project: Project) -> Outcome:
@@ -47,14 +45,14 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
         refused = any(c.type == "Accepted" for c in queues.problems)
         kept = [c for c in conditions if not (refused and c.type == "Accepted")]
         waits = all(c.reason == "ParentMissing" for c in queues.problems)
-        again = SOON if waits else timedelta(seconds=60)
+        again = SOON if waits else RESYNC
         return Outcome("NotReady", (*kept, *_first_of_type(queues.problems)), check_again_after=again)
     conditions += [c for c in queue_conditions(queues) if c.type != "InSync"]
     conditions.append(drift_condition(queues.drift))
     if namespace.status != "True":
         return Outcome("NotReady", tuple(conditions), check_again_after=SOON)
     conditions.append(Condition("Synced", "True", "Applied", "The cluster has what is defined here."))
-    return Outcome("Ready", tuple(conditions))
+    return Outcome("Ready", tuple(conditions), check_again_after=queues.check_again_after)
 
 
 def _first_of_type(problems: list[Condition]) -> list[Condition]:

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from clusters.drift import apply_if_different, delete_if_ours, made_by, owner_of
 from clusters.kinds import KAI_QUEUE
-from clusters.kube.errors import NameTaken, NotServed
+from clusters.kube.errors import NameTaken, NotServed, Rejected
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import OWNER_LABEL
 from core.conditions import Condition
+from core.reconciling import RESYNC
 from organizations.models import Department, Project, Quota
 from organizations.queue_names import makes_cycle
 from organizations.quota_rows import ensure_quota_rows, store_usage
 from organizations.rendering import owner_value, queue_of
+
+SOON = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class Queues:
     drift: list[str] = field(default_factory=list)
     problems: list[Condition] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+
+    @property
+    def check_again_after(self) -> timedelta:
+        """Soon while a queue is still to go, else with the next resync."""
+        return SOON if self.waiting else RESYNC
 
 
 def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents = Parents()) -> Queues:
@@ -103,11 +112,15 @@ def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = ()) -> 
     kept = set(keep)
     ours = gateway.list(KAI_QUEUE, label_selector=f"{OWNER_LABEL}={label}")
     names = [queue["metadata"]["name"] for queue in ours if owner_of(queue) == label]
-    return [
-        f"Queue/{name}"
-        for name in names
-        if name not in kept and not delete_if_ours(gateway, KAI_QUEUE, name, owner=label)
-    ]
+    return [f"Queue/{name}" for name in names if name not in kept and not _is_gone(gateway, name, label)]
+
+
+def _is_gone(gateway: Gateway, name: str, label: str) -> bool:
+    """False while it is there: its children are deleted first, until then KAI's webhook refuses."""
+    try:
+        return delete_if_ours(gateway, KAI_QUEUE, name, owner=label)
+    except Rejected:
+        return False
 
 
 def queue_conditions(found: Queues) -> list[Condition]:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from clusters import kinds
-from clusters.kube.errors import Unavailable
+from clusters.kube.errors import Rejected, Unavailable
 from clusters.kube.fake import FakeGateway
 from clusters.names import OWNER_LABEL
 from core.desired import request_deletion
@@ -270,6 +270,27 @@ def test_queues_of_a_pool_that_goes_are_deleted_and_not_made_again(
         sync_project(both[1], gateway)
         sync_department(both[0], gateway)
 
+    assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "research"]
+
+
+def test_a_parent_that_kai_refuses_to_delete_is_tried_again_soon(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    pool = NodePool.objects.create(cluster=both[0].cluster, name="h200", label_key="p", label_value="h200")
+    sync_department(both[0], gateway)
+    sync_project(both[1], gateway)
+    request_deletion(pool)
+    # Get the queue that stays, list ours, get the one that goes: the fourth call deletes it.
+    gateway.fail_at(4, Rejected("cannot delete queue research-h200: it has child queues"))
+
+    first = sync_department(both[0], gateway)
+    still_there = gateway.names(kinds.KAI_QUEUE)
+    sync_project(both[1], gateway)
+    second = sync_department(both[0], gateway)
+
+    assert "research-h200" in still_there
+    assert (first.phase, first.check_again_after.total_seconds()) == ("Ready", 2)
+    assert second.check_again_after.total_seconds() == 60
     assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "research"]
 
 
