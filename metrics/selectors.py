@@ -3,17 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Sum
 from django.utils import timezone
 
 from accounts.models import User
-from clusters.models import Cluster, Node
+from clusters.models import Cluster, Node, Pod
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpack_owners
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import KEEP, ROLLUP, STEP
-from metrics.series import Moment, Point, Summary, owned_by, point, positions, summary
+from metrics.series import Moment, Point, Summary, owned_by, point, positions, summary, with_expected
 from topology.models import NodePool
 from workloads.models import Workload
 
@@ -133,7 +135,10 @@ def pool_now(pool: NodePool) -> Summary | None:
     """The GPUs of a node pool now; None where nothing was recorded."""
     layout = layout_of(pool.cluster)
     moment = latest(pool.cluster, layout)
-    return summary(moment, positions(layout, _pool_nodes(pool))) if moment else None
+    if moment is None:
+        return None
+    group = _node_groups(pool.cluster, moment, layout, "pool")
+    return next((found.summary for found in group if found.key == ("default" if pool.is_default else pool.name)), None)
 
 
 def pool_series(pool: NodePool, hours: int) -> list[Series]:
@@ -163,30 +168,62 @@ def workload_now(workload: Workload) -> Summary | None:
     """The GPUs that the workload holds now; None where nothing was recorded."""
     layout = layout_of(workload.cluster)
     moment = latest(workload.cluster, layout)
-    return summary(moment, owned_by(moment, [str(workload.pk)])) if moment else None
+    if moment is None:
+        return None
+    figures = summary(moment, owned_by(moment, [str(workload.pk)]))
+    return with_expected(figures, gpus=int(workload.gpus_held), held=int(workload.gpus_held))
+
+
+def cluster_now(cluster: Cluster, moment: Moment) -> Summary:
+    """Figures now over the cluster, with the GPUs that no exporter lists as unmeasured."""
+    gpus = Node.objects.filter(cluster=cluster).aggregate(gpus=Sum("gpu_capacity"))["gpus"] or 0
+    return with_expected(summary(moment), gpus=gpus, held=int(sum(_held_by(cluster, "node_name").values())))
 
 
 def groups_now(user: Person, cluster: Cluster, moment: Moment, layout: Layout, by: str) -> list[Group]:
     """Figures now per pool, node, project or workload, the emptiest held GPUs first. What the viewer may not see is
-    one group without a name."""
+    one group without a name. GPUs that no exporter lists count as unmeasured."""
     if by in ("pool", "node"):
-        rows = Node.objects.filter(cluster=cluster).values_list("name", "node_pool")
-        names: dict[str, list[str]] = {}
-        for name, pool in rows:
-            names.setdefault((pool or "default") if by == "pool" else name, []).append(name)
-        found = [Group(key, key, summary(moment, positions(layout, nodes))) for key, nodes in names.items()]
+        found = _node_groups(cluster, moment, layout, by)
     else:
         found = _owner_groups(user, cluster, moment, by)
     return sorted((group for group in found if group.summary.gpus), key=_emptiest)
 
 
+def _node_groups(cluster: Cluster, moment: Moment, layout: Layout, by: str) -> list[Group]:
+    held = _held_by(cluster, "node_name")
+    names: dict[str, list[tuple[str, int]]] = {}
+    for name, pool, gpus in Node.objects.filter(cluster=cluster).values_list("name", "node_pool", "gpu_capacity"):
+        names.setdefault((pool or "default") if by == "pool" else name, []).append((name, gpus))
+    found = []
+    for key, nodes in names.items():
+        figures = summary(moment, positions(layout, [name for name, _gpus in nodes]))
+        taken = int(sum(held.get(name, 0) for name, _gpus in nodes))
+        found.append(Group(key, key, with_expected(figures, gpus=sum(gpus for _name, gpus in nodes), held=taken)))
+    return found
+
+
+def _held_by(cluster: Cluster, column: str) -> dict[str, Decimal]:
+    """GPUs that bound pods hold, by a column of the pods."""
+    rows = Pod.objects.filter(cluster=cluster, gpus__gt=0).exclude(node_name="")
+    rows = rows.exclude(phase__in=("Succeeded", "Failed"))
+    return dict(rows.values_list(column).annotate(Sum("gpus")))
+
+
 def _owner_groups(user: Person, cluster: Cluster, moment: Moment, by: str) -> list[Group]:
     visible = Workload.objects.visible_to(user).filter(cluster=cluster).select_related("project")
     known = {str(row.pk): row for row in visible}
+    held = {workload: int(gpus) for workload, gpus in _held_by(cluster, "workload").items() if workload}
     keys: dict[tuple[str, str], list[str]] = {}
-    for owner in moment.owners:
+    for owner in dict.fromkeys((*moment.owners, *held)):
         keys.setdefault(_owner_label(owner, known, by), []).append(owner)
-    return [Group(key, label, summary(moment, owned_by(moment, owners))) for (key, label), owners in keys.items()]
+    found = []
+    for (key, label), owners in keys.items():
+        taken = sum(held.get(owner, 0) for owner in owners)
+        found.append(
+            Group(key, label, with_expected(summary(moment, owned_by(moment, owners)), gpus=taken, held=taken))
+        )
+    return found
 
 
 def _owner_label(owner: str, known: Mapping[str, Workload], by: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Averages, sums and maxima over GPUs that say what they are and how many were measured. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -89,6 +89,11 @@ def summary(moment: Moment, mask: "np.typing.NDArray[np.bool_] | None" = None) -
         idle=int((held_known < IDLE_BELOW).sum()),
         held_average=float(held_known.mean()) if len(held_known) else None,
     )
+
+
+def with_expected(found: Summary, *, gpus: int, held: int) -> Summary:
+    """The same over a set that is known to have this many GPUs: those that no exporter lists are unmeasured."""
+    return replace(found, gpus=max(found.gpus, gpus), held=max(found.held, held))
 
 
 def point(moment: Moment, mask: "np.typing.NDArray[np.bool_] | None" = None, *, held_only: bool = False) -> Point:

@@ -15,7 +15,7 @@ from metrics import selectors
 from metrics.figures import distribution_figure, utilisation_figure
 from metrics.recording import ROLLUP, STEP
 from metrics.selectors import Series
-from metrics.series import distribution, summary
+from metrics.series import distribution
 from topology.models import NodePool
 from workloads.models import Workload
 
@@ -91,7 +91,7 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
     lines = selectors.cluster_series(selectors.history(cluster, layout, hours))
     tenths = {str(i): f"{i * 10}–{i * 10 + 10} %" for i in range(10)} | {"unmeasured": _("not measured")}
     return context | {
-        "summary": summary(moment),
+        "summary": selectors.cluster_now(cluster, moment),
         "figure": _figure(_named(lines), hours),
         "distribution": distribution_figure(distribution(moment), tenths),
         "groups": selectors.groups_now(request.user, cluster, moment, layout, by),

@@ -20,6 +20,7 @@ from topology.models import NodePool
 from workloads.allowlist import check_allowed
 from workloads.graph import Component, Graph
 from workloads.models import Preemptibility, Workload
+from workloads.secret_checks import missing_secrets
 
 # Grove: PodCliqueSet + scaling group + clique name, so that pod names stay within their limit.
 NAME_BUDGET = 45
@@ -75,6 +76,7 @@ def check_submission(submission: Submission) -> tuple[Check, ...]:
         *_placement(submission),
         *_sizes(submission),
         *_quota(submission),
+        *_secrets(submission),
     )
 
 
@@ -267,6 +269,20 @@ def _quota(submission: Submission) -> Iterator[Check]:
             )  # fmt: skip
         else:
             yield from _borrowing(quota, graph.gpus)
+
+
+def _secrets(submission: Submission) -> Iterator[Check]:
+    for name, optional in missing_secrets(submission.project, submission.document).items():
+        values = {"name": name[:63], "project": submission.project.name}
+        if optional:
+            message = _("it reads secret %(name)s if there is one; Muster wrote none into project %(project)s")
+        else:
+            message = _(
+                "it reads secret %(name)s, which Muster did not write into project %(project)s: without it its pods"
+                " do not start"
+            )
+        allowed = _("a secret of the project; a Hugging Face token has the key HF_TOKEN")
+        yield Check("SecretMissing", "info" if optional else "wait", "secrets", message % values, allowed)
 
 
 def _borrowing(quota: Quota, asked: Decimal) -> Iterator[Check]:

@@ -37,7 +37,7 @@ def draw(tree: Tree, pods: Sequence[PodFacts], roles: Sequence[str], chosen: Seq
             counts[state] = counts.get(state, 0) + amount
     legend = tuple((str(i + 1), role, counts.get(str(i + 1), 0)) for i, role in enumerate(roles))
     others = tuple(
-        (state, state, counts[state]) for state in ("allocated", "free", "cordoned", "unhealthy") if state in counts
+        (state, state, counts[state]) for state in ("track", "free", "cordoned", "unhealthy") if state in counts
     )
     shown = sum(_count(domain) for domain in kept)
     levels = [level.rpartition("/")[2] for level in tree.levels]

@@ -199,3 +199,15 @@ def test_the_pools_fragment_sums_its_nodes(
 
     assert "over 2 of 2 GPUs" in client_of(viewer).get(url).content.decode()
     assert client_of(outsider).get(url).status_code == 404
+
+
+def test_gpus_that_no_exporter_lists_count_as_unmeasured(
+    cluster: Any, measured: Node, client_of: Any, viewer: Any
+) -> None:
+    make_node(cluster, "n2")
+
+    response = client_of(viewer).get(reverse("metrics:gpu-utilisation"), {"by": "node"})
+
+    figures = response.context["summary"]
+    assert (figures.gpus, figures.measured, figures.unmeasured) == (4, 2, 2)
+    assert {group.label: group.summary.unmeasured for group in response.context["groups"]} == {"n1": 0, "n2": 2}

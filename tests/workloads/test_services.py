@@ -228,3 +228,14 @@ def test_a_clone_is_the_same_document_under_another_name(submit: Any) -> None:
     workload = submit(PASTED)
 
     assert services.clone_source(workload, "copy") == PASTED.replace("name: vllm-disagg", "name: copy", 1)
+
+
+def test_a_secret_that_the_project_lacks_is_told_and_does_not_block(submit: Any, project: Any) -> None:
+    from organizations.models import ProjectSecret
+    from workloads.secret_checks import missing_secrets
+
+    workload = submit(PASTED)
+
+    assert missing_secrets(project, workload.manifest) == {"hf-token-secret": False}
+    ProjectSecret.objects.create(project=project, name="hugging-face", kind="hugging-face", content=b"")
+    assert missing_secrets(project, workload.manifest) == {}

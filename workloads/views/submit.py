@@ -62,7 +62,7 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     refused = request.POST.get("action") == "save"
     context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
     context["generation"] = request.POST.get("generation", workload.generation)
-    context["crumbs"] = _crumbs(workload)
+    context |= {"crumbs": _crumbs(workload), "blocking": [check for check in checks if check.status == "bad"]}
     return render(request, "workloads/edit.html", context, status=422 if refused else 200)
 
 
