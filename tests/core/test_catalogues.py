@@ -88,3 +88,7 @@ def test_extracting_again_changes_nothing(tree: Path) -> None:
 
 def test_without_a_catalogue_nothing_is_compiled(tree: Path) -> None:
     assert compile_catalogue() is None
+
+
+def test_everything_the_product_says_is_translated() -> None:
+    assert problems(Path(__file__).resolve().parents[2]) == []
