@@ -55,6 +55,7 @@ CLUSTERS = TableSpec(
 NODES = TableSpec(
     name="nodes",
     row_template="clusters/node_list.html#row",
+    topics=("clusters.Node",),
     empty_template="clusters/node_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",)),

@@ -34,6 +34,7 @@ _FILTERS = (
 DEPARTMENTS = TableSpec(
     name="departments",
     row_template="organizations/department_list.html#row",
+    topics=("organizations.Department",),
     empty_template="organizations/department_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",), csv=lambda row: row.row.name),
@@ -55,6 +56,7 @@ DEPARTMENTS = TableSpec(
 PROJECTS = TableSpec(
     name="projects",
     row_template="organizations/project_list.html#row",
+    topics=("organizations.Project",),
     empty_template="organizations/project_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",), csv=lambda row: row.row.name),

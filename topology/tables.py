@@ -15,6 +15,7 @@ _POOL_PHASES = tuple(
 TOPOLOGIES = TableSpec(
     name="network-topologies",
     row_template="topology/topology_list.html#row",
+    topics=("topology.NetworkTopology", "clusters.ClusterObject"),
     empty_template="topology/topology_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",)),
@@ -44,6 +45,7 @@ TOPOLOGIES = TableSpec(
 NODE_POOLS = TableSpec(
     name="node-pools",
     row_template="topology/node_pool_list.html#row",
+    topics=("topology.NodePool", "clusters.Node"),
     empty_template="topology/node_pool_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",), csv=lambda row: row.pool.name),
