@@ -20,6 +20,7 @@ ROLLUP = 600
 KEEP = {STEP: timedelta(hours=6), ROLLUP: timedelta(days=7)}
 TARGETS_AGE = timedelta(minutes=2)
 AT_MOST = timedelta(seconds=100)
+MOST_GONE = 500
 TOPIC = "metrics.Frame"
 
 
@@ -48,7 +49,7 @@ def record(source: MetricSource, gateway: Source) -> int:
     failure = "" if result.readings else _nothing(targets, result)
     status: dict[str, Any] = {"error": failure, "failures": result.failures, "busy_until": None}
     if result.readings:
-        layout = extend(Layout(tuple(source.nodes)), list(result.readings))
+        layout = _layout(source, result)
         owners = owner_keys(source.cluster_id, result)
         _keep(source.cluster_id, layout, frame_of(layout, result.readings, owners), now)
         status |= {"nodes": list(layout.nodes), "read_at": now, "mig": _mig(result, owners)}
@@ -72,6 +73,17 @@ def owner_keys(cluster_id: Any, result: Round) -> Mapping[tuple[str, str], str]:
         for namespace, name, workload in rows.values_list("namespace", "name", "workload")
         if name in named
     }
+
+
+def _layout(source: MetricSource, result: Round) -> Layout:
+    """The layout with the nodes of this round. When most of what it holds is gone, it begins anew, and so does the
+    history: positions mean nothing across layouts."""
+    known = Layout(tuple(source.nodes))
+    gone = len(set(known.nodes) - set(result.readings) - set(result.failures))
+    if gone > max(MOST_GONE, 2 * len(result.readings)):
+        MetricFrame.objects.filter(cluster=source.cluster_id).delete()
+        known = Layout(())
+    return extend(known, list(result.readings))
 
 
 def _targets(source: MetricSource, gateway: Source) -> tuple[Target, ...]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Sum
 from django.utils import timezone
@@ -87,7 +88,8 @@ def history(cluster: Cluster, layout: Layout, hours: int) -> list[Moment]:
     step = STEP if timedelta(hours=hours) <= KEEP[STEP] else ROLLUP
     since = timezone.now() - timedelta(hours=hours)
     rows = MetricFrame.objects.filter(cluster=cluster, step=step, at__gte=since).order_by("at")
-    return [_moment(row, layout) for row in rows.iterator(chunk_size=50)]
+    rows = rows.defer("memory", "temperature")
+    return [_moment(row, layout, only_utilisation=True) for row in rows.iterator(chunk_size=50)]
 
 
 def utilisation_over_time(clusters: Iterable[Cluster], hours: int = 6) -> list[Series]:
@@ -238,13 +240,15 @@ def _emptiest(group: Group) -> tuple[bool, float, str]:
     return (average is None, average or 0.0, group.label)
 
 
-def _moment(row: MetricFrame, layout: Layout) -> Moment:
+def _moment(row: MetricFrame, layout: Layout, *, only_utilisation: bool = False) -> Moment:
+    """The frame unpacked; memory and temperature are left empty where nobody asks for them."""
     size = layout.size
+    nothing = np.empty(0, np.uint8)
     return Moment(
         at=row.at,
         utilisation=unpack_bytes(bytes(row.utilisation), size),
-        memory=unpack_bytes(bytes(row.memory), size),
-        temperature=unpack_bytes(bytes(row.temperature), size),
+        memory=nothing if only_utilisation else unpack_bytes(bytes(row.memory), size),
+        temperature=nothing if only_utilisation else unpack_bytes(bytes(row.temperature), size),
         present=unpack_flags(bytes(row.present), size),
         owner=unpack_owners(bytes(row.owner), size),
         owners=tuple(row.owners),

@@ -26,10 +26,13 @@ class LevelRoom:
     free_domain: str
 
 
-def level_room(tree: Tree, level: str) -> LevelRoom | None:
-    """The room at `level`; an empty level is the whole pool. None where the tree has no domain there."""
+def level_room(tree: Tree, level: str, inside: frozenset[str] = frozenset()) -> LevelRoom | None:
+    """The room at `level`; an empty level is the whole pool. None where the tree has no domain there. `inside`: only
+    domains that hold one of these nodes, since part of the gang stands there already."""
     depth = tree.levels.index(level) if level else -1
-    domains = [domain for domain in tree.root.walk() if domain.level == depth]
+    domains = [
+        domain for domain in tree.root.walk() if domain.level == depth and (not inside or _holds(domain, inside))
+    ]
     if not domains:
         return None
     largest = max(domains, key=_usable)
@@ -37,10 +40,12 @@ def level_room(tree: Tree, level: str) -> LevelRoom | None:
     return LevelRoom(level, _usable(largest), largest.value, freest.gpus.free, freest.value)
 
 
-def shortage(tree: Tree, level: str, need: Need, words: tuple[str, ...] = ()) -> Reason | None:
+def shortage(
+    tree: Tree, level: str, need: Need, words: tuple[str, ...] = (), inside: frozenset[str] = frozenset()
+) -> Reason | None:
     """Why a gang does not fit into one domain of `level`: for good (LevelTooSmall, PoolTooSmall), for now
     (LevelFull, PoolFull), or in spite of enough GPUs (LevelFragmented, PoolFragmented). None: it cannot be said."""
-    room = level_room(tree, level)
+    room = level_room(tree, level, inside)
     if room is None:
         return Reason("LevelEmpty", {"level": level}, words) if level else None
     where = "Level" if level else "Pool"
@@ -53,11 +58,15 @@ def shortage(tree: Tree, level: str, need: Need, words: tuple[str, ...] = ()) ->
         "freeDomain": room.free_domain,
         "largestPod": _text(need.largest_pod),
     }
-    if need.gpus > room.largest:
+    if need.gpus > room.largest and not inside:
         return Reason(f"{where}TooSmall", {**arguments, "short": _text(need.gpus - room.largest)}, words)
     if need.gpus > room.free:
         return Reason(f"{where}Full", {**arguments, "short": _text(need.gpus - room.free)}, words)
     return Reason(f"{where}Fragmented", arguments, words)
+
+
+def _holds(domain: Domain, names: frozenset[str]) -> bool:
+    return any(node.name in names for inner in domain.walk() if not inner.children for node in inner.nodes)
 
 
 def _usable(domain: Domain) -> Decimal:

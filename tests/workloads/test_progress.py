@@ -145,3 +145,12 @@ def test_enough_gpus_in_pieces_is_fragmentation() -> None:
 
     assert reason is not None
     assert reason.code == "LevelFragmented"
+
+
+def test_what_still_waits_must_fit_where_the_rest_stands() -> None:
+    tree = tree_of(("z1", "r1", 8, 4), ("z1", "r2", 8, 0))
+
+    reason = shortage(tree, "rack", Need(Decimal(8), Decimal(4)), (), frozenset({"r1-0"}))
+
+    assert reason is not None
+    assert (reason.code, reason.arguments["free"], reason.arguments["short"]) == ("LevelFull", "4", "4")

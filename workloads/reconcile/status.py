@@ -176,7 +176,9 @@ def _with_numbers(workload: Workload, graph: Graph, pods: Sequence[PodFacts], re
     level = workload.required_level
     asked = asked_of(workload, graph)
     tree = observed.pool_tree(workload.node_pool, asked.levels)
-    return shortage(tree, level if level in asked.levels else "", _need(graph, pods), reason.words) or reason
+    level = level if level in asked.levels else ""
+    stands = frozenset(pod.node for pod in pods if pod.holds) if level else frozenset()
+    return shortage(tree, level, _need(graph, pods), reason.words, stands) or reason
 
 
 def _need(graph: Graph, pods: Sequence[PodFacts]) -> Need:

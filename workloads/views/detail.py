@@ -30,6 +30,7 @@ from workloads.views.labels import ENGINES, kind_of
 from workloads.words import condition_view, is_permanent, place_word, reason_sentence, reason_short
 
 MAX_EVENTS = 200
+MAX_PODS = 200
 LOG_LINES = 500
 
 
@@ -47,7 +48,8 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "permanent": is_permanent(reason),
         "shows_why": bool(reason.get("code")) and workload.phase not in ("Running", "Stopped"),
         "conditions": [condition_view(condition) for condition in workload.conditions],
-        "pods": pods,
+        "pods": pods[:MAX_PODS],
+        "pod_count": len(pods),
         "drawing": drawing(workload, pods),
         "events": timeline(list(observed.events_of(workload)[:50]))[:8],
     }
@@ -64,7 +66,7 @@ def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
     if chosen and pod is None:
         raise NotFound(_("The workload has no pod of this name."))
     text, failure = read_log(workload, pod) if pod else ("", "")
-    context = {"pods": pods, "pod": pod, "text": text, "failure": failure, "lines": LOG_LINES}
+    context = {"pods": pods[:MAX_PODS], "pod": pod, "text": text, "failure": failure, "lines": LOG_LINES}
     return render(request, "workloads/logs.html", {**head(request, workload, "logs"), **context})
 
 
