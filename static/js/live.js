@@ -138,4 +138,4 @@ document.addEventListener("pointerout", (event) => {
 });
 
 if (url && fragments().length) listen();
-else if (url) show(say("isLive"), false);
+else if (light) light.hidden = true; // nothing on this page changes by itself

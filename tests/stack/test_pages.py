@@ -47,7 +47,7 @@ def addresses(seeded: Muster, session: BrowserContext) -> list[str]:
     """One address for every kind of page, by following links from the overview."""
     tab = session.new_page()
     found: dict[str, str] = {}
-    waiting = ["/", "/account/login"]
+    waiting = ["/", "/account/login", "/search?q=a"]
     while waiting:
         address = waiting.pop(0)
         kind = ID.sub("/…", urlsplit(address).path)
