@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from clusters.drift import apply_if_different, delete_if_ours, made_by, owner_of
 from clusters.kinds import KAI_QUEUE
-from clusters.kube.errors import NameTaken, NotServed, Rejected
+from clusters.kube.errors import Forbidden, NameTaken, NotServed, Rejected
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import OWNER_LABEL
 from core.conditions import Condition
@@ -111,16 +111,23 @@ def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = ()) -> 
     """Ask for deletion of our queues that are not in `keep`; names of those that are still there."""
     kept = set(keep)
     ours = gateway.list(KAI_QUEUE, label_selector=f"{OWNER_LABEL}={label}")
-    names = [queue["metadata"]["name"] for queue in ours if owner_of(queue) == label]
-    return [f"Queue/{name}" for name in names if name not in kept and not _is_gone(gateway, name, label)]
+    return [
+        f"Queue/{queue['metadata']['name']}"
+        for queue in ours
+        if queue["metadata"]["name"] not in kept and owner_of(queue) == label and not _is_gone(gateway, queue, label)
+    ]
 
 
-def _is_gone(gateway: Gateway, name: str, label: str) -> bool:
+def _is_gone(gateway: Gateway, queue: Manifest, label: str) -> bool:
     """False while it is there: its children are deleted first, until then KAI's webhook refuses."""
-    try:
-        return delete_if_ours(gateway, KAI_QUEUE, name, owner=label)
-    except Rejected:
+    if (queue.get("status") or {}).get("childQueues"):
         return False
+    try:
+        return delete_if_ours(gateway, KAI_QUEUE, queue["metadata"]["name"], owner=label)
+    except (Rejected, Forbidden) as error:
+        if "child queues" in error.message:
+            return False
+        raise
 
 
 def queue_conditions(found: Queues) -> list[Condition]:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from clusters import kinds
-from clusters.kube.errors import Rejected, Unavailable
+from clusters.kube.errors import Forbidden, Unavailable
 from clusters.kube.fake import FakeGateway
 from clusters.names import OWNER_LABEL
 from core.desired import request_deletion
@@ -273,25 +273,39 @@ def test_queues_of_a_pool_that_goes_are_deleted_and_not_made_again(
     assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "research"]
 
 
+@pytest.mark.parametrize("known", [True, False])
 def test_a_parent_that_kai_refuses_to_delete_is_tried_again_soon(
-    both: tuple[Department, Project], gateway: FakeGateway
+    both: tuple[Department, Project], gateway: FakeGateway, known: bool
 ) -> None:
     pool = NodePool.objects.create(cluster=both[0].cluster, name="h200", label_key="p", label_value="h200")
     sync_department(both[0], gateway)
     sync_project(both[1], gateway)
     request_deletion(pool)
-    # Get the queue that stays, list ours, get the one that goes: the fourth call deletes it.
-    gateway.fail_at(4, Rejected("cannot delete queue research-h200: it has child queues"))
+    if known:
+        gateway.set_status(kinds.KAI_QUEUE, "research-h200", status={"childQueues": ["assistant-h200"]})
+    else:
+        # Get the queue that stays, list ours, get the one that goes: the fourth call deletes it.
+        gateway.fail_at(4, Forbidden("cannot delete queue research-h200: it has child queues [assistant-h200]"))
 
     first = sync_department(both[0], gateway)
     still_there = gateway.names(kinds.KAI_QUEUE)
     sync_project(both[1], gateway)
+    if known:
+        gateway.set_status(kinds.KAI_QUEUE, "research-h200", status={})
     second = sync_department(both[0], gateway)
 
     assert "research-h200" in still_there
     assert (first.phase, first.check_again_after.total_seconds()) == ("Ready", 2)
     assert second.check_again_after.total_seconds() == 60
     assert gateway.names(kinds.KAI_QUEUE) == ["assistant", "research"]
+
+
+def test_a_delete_that_is_not_permitted_is_said(department: Department, gateway: FakeGateway) -> None:
+    sync_department(department, gateway)
+    gateway.fail_at(3, Forbidden("the service account may not delete queues"))
+
+    with pytest.raises(Forbidden):
+        sync_department(request_deletion(department), gateway)
 
 
 def test_without_kai_the_condition_says_what_is_missing(department: Department, gateway: FakeGateway) -> None:
