@@ -9,6 +9,7 @@ app_name = "workloads"
 urlpatterns = [
     path("workloads/", listing.workload_list, name="list"),
     path("workloads/new/", submit.workload_new, name="new"),
+    path("workloads/bulk/<str:action>/", actions.workload_bulk, name="bulk"),
     path("workloads/<str:pk>/", detail.workload_detail, name="detail"),
     path("workloads/<str:pk>/logs/", detail.workload_logs, name="logs"),
     path("workloads/<str:pk>/events/", detail.workload_events, name="events"),

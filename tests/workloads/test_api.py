@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry
+from clusters.models import Pod
 from tests.workloads.samples import DISAGG, FICTION, MULTINODE
 from workloads.document import load
 from workloads.models import Workload
@@ -193,3 +195,49 @@ def test_an_outsider_sees_nothing_and_a_viewer_writes_nothing(
     assert send(client_of(viewer), "post", "/api/v2/workloads", body).status_code == 403
     assert client_of(viewer).delete(f"/api/v2/workloads/{row.pk}").status_code == 403
     assert Workload.objects.get().generation == 1
+
+
+def test_a_batch_acts_on_each_and_says_which_failed(api: Client, submit: Any) -> None:
+    first, second = submit(PASTED), submit(MULTINODE)
+    unknown = "00000000-0000-4000-8000-000000000000"
+
+    body = {"ids": [str(first.pk), unknown, str(second.pk)], "action": "suspend"}
+    answer = send(api, "post", "/api/v1/workloads/batch", body).json()
+
+    assert answer["succeeded"] == [str(first.pk), str(second.pk)]
+    assert [entry["id"] for entry in answer["failed"]] == [unknown]
+    assert set(Workload.objects.values_list("desired_phase", flat=True)) == {"Stopped"}
+    check("BatchResponse", answer)
+
+
+def test_a_batch_of_an_outsider_changes_nothing(submit: Any, client_of: Any, outsider: Any) -> None:
+    row = submit(PASTED)
+
+    answer = send(client_of(outsider), "post", "/api/v1/workloads/batch", {"ids": [str(row.pk)], "action": "delete"})
+
+    assert answer.json()["succeeded"] == []
+    row.refresh_from_db()
+    assert not row.is_being_deleted
+
+
+def test_pods_are_listed_with_the_key_that_logs_take(api: Client, submit: Any) -> None:
+    row = submit(PASTED)
+    Pod.objects.create(
+        cluster=row.cluster,
+        uid="11111111-1111-4111-8111-111111111111",
+        name="vllm-disagg-0-frontend-abcde",
+        namespace="runai-assistant",
+        resource_version="1",
+        created_at=timezone.now(),
+        phase="Running",
+        node_name="n1",
+        graph="vllm-disagg",
+        image="x:1.0.0",
+    )
+
+    pods = api.get(f"/api/v1/workloads/{row.pk}/pods").json()["pods"]
+
+    assert [(pod["name"], pod["nodeName"], pod["k8sPhase"]) for pod in pods] == [
+        ("vllm-disagg-0-frontend-abcde", "n1", "Running")
+    ]
+    check("Pod1", pods[0])

@@ -209,3 +209,29 @@ def test_91_a_log_is_found_by_the_pods_name_and_by_its_uid(
     for key in ("vllm-disagg-0-frontend-abcde", "uid-1"):
         assert "listening on 8000" in client.get(url, {"pod": key}).content.decode()
     assert client.get(url, {"pod": "another"}).status_code == 404
+
+
+def test_selected_workloads_are_suspended_and_a_viewer_selects_none(
+    workload: Workload, submit: Any, client_of: Any, researcher: Any, viewer: Any
+) -> None:
+    other = submit(MULTINODE)
+    pks = {"pk": [str(workload.pk), str(other.pk)]}
+
+    client_of(viewer).post(reverse("workloads:bulk", args=["suspend"]), pks)
+    assert set(Workload.objects.values_list("desired_phase", flat=True)) == {"Running"}
+    client_of(researcher).post(reverse("workloads:bulk", args=["suspend"]), pks)
+
+    assert set(Workload.objects.values_list("desired_phase", flat=True)) == {"Stopped"}
+    assert "data-select-all" not in client_of(viewer).get(reverse("workloads:list")).content.decode()
+    assert client_of(researcher).post(reverse("workloads:bulk", args=["explode"]), pks).status_code == 404
+
+
+def test_the_list_costs_the_same_number_of_queries_however_long_it_is(
+    workload: Workload, submit: Any, client_of: Any, viewer: Any, django_assert_max_num_queries: Any
+) -> None:
+    client = client_of(viewer)
+    for number in range(5):
+        submit(MULTINODE.replace("name: qwen", f"name: qwen-{number}"))
+
+    with django_assert_max_num_queries(10):
+        client.get(reverse("workloads:list"))

@@ -15,7 +15,7 @@ from core.errors import InvalidInput
 from core.filters import Filter
 from organizations.models import Project
 from workloads import document as documents
-from workloads import selectors, services
+from workloads import observed, selectors, services
 from workloads.api import wire
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.reconcile.preview import rendered_manifest
@@ -84,6 +84,19 @@ class WorkloadView(ApiView):
     def get(self, request: Request, workload_id: str) -> Response:
         """The workload."""
         return Response(wire.workload_detailed_json(find(request, workload_id)))
+
+
+class WorkloadPodsView(ApiView):
+    """The pods of one workload."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """`{pods, next}`."""
+        workload = find(request, workload_id)
+        rows, following = paginate(request, observed.pods_of(workload).order_by("component", "name", "pk"))
+        answer: dict[str, Any] = {"pods": [wire.pod_json(workload, pod) for pod in rows]}
+        if following is not None:
+            answer["next"] = following
+        return Response(answer)
 
 
 class WorkloadsV2View(ApiView):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from clusters.models import Pod
 from core.conditions import find
 from core.errors import InvalidInput
 from workloads import document as documents
@@ -128,6 +129,35 @@ def workload_v2_json(workload: Workload, applied: Mapping[str, Any] | None) -> d
         "desiredPhase": desired,
         "workloadManifest": dict(applied or workload.manifest),
         "rawManifest": workload.manifest,
+    }
+
+
+def pod_json(workload: Workload, pod: Pod) -> dict[str, Any]:
+    """Schema Pod1. `id` is the pod's uid, `name` what logs are asked for by."""
+    gpus = float(pod.gpus)
+    created = rfc3339(pod.created_at)
+    return {
+        "id": pod.uid,
+        "tenantId": TENANT,
+        "name": pod.name,
+        "workloadId": str(workload.pk),
+        "workloadName": workload.name,
+        "projectId": str(workload.project_id),
+        "projectName": workload.project.name,
+        "clusterId": str(workload.cluster_id),
+        "priorityClassName": workload.priority_class,
+        "k8sPhase": pod.phase,
+        "k8sPhaseUpdatedAt": created,
+        "createdAt": created,
+        "updatedAt": created,
+        "deletedAt": rfc3339(pod.deletion_requested_at) if pod.deletion_requested_at else None,
+        "nodeName": pod.node_name or None,
+        "ip": pod.address or None,
+        "requestedNodePools": [workload.node_pool.name],
+        "currentNodePool": workload.node_pool.name if pod.node_name else None,
+        "containers": [{"name": "main", "image": pod.image}],
+        "requestedResources": {"gpu": {"request": gpus, "limit": gpus}},
+        "allocatedResources": {"gpu": gpus if pod.node_name else 0},
     }
 
 

@@ -10,10 +10,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.permissions import require
 from accounts.requests import actor_of
-from core.errors import Conflict, InvalidInput, Stale
+from core.errors import Conflict, InvalidInput, MusterError, NotFound, Stale
 from core.templatetags.quantities import number
 from workloads import observed, selectors, services
 from workloads.models import Workload
+
+MAX_BULK = 100
 
 
 @require_POST
@@ -52,6 +54,26 @@ def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
     services.resume_workload(actor_of(request), workload=workload)
     messages.success(request, _("%(name)s is being resumed.") % {"name": workload.name})
     return redirect("workloads:detail", workload.pk)
+
+
+@require_POST
+def workload_bulk(request: HttpRequest, action: str) -> HttpResponse:
+    """Suspend or resume the selected workloads; each that cannot be is named with the reason."""
+    act = {"suspend": services.suspend_workload, "resume": services.resume_workload}.get(action)
+    if act is None:
+        raise NotFound(_("There is no such act."))
+    actor, done = actor_of(request), 0
+    for pk in request.POST.getlist("pk")[:MAX_BULK]:
+        workload = selectors.workload_of(request.user, pk)
+        try:
+            act(actor, workload=workload)
+            done += 1
+        except MusterError as error:
+            messages.error(request, f"{workload.name}: {error.message}")
+    if done:
+        told = ngettext("%(n)d workload: the cluster follows.", "%(n)d workloads: the cluster follows.", done)
+        messages.success(request, told % {"n": done})
+    return redirect("workloads:list")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,7 +1,7 @@
 """The list of workloads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
@@ -62,6 +62,7 @@ TABLE = TableSpec(
     name="workloads",
     row_template="workloads/list.html#row",
     empty_template="workloads/list.html#empty",
+    bulk_template="workloads/list.html#bulk",
     topics=("workloads.Workload",),
     columns=(
         Column(key="name", label=_("Name"), sort=("name", "project__namespace")),
@@ -124,7 +125,9 @@ def workload_list(request: HttpRequest) -> HttpResponseBase:
     require(request.user, "workloads:read")
     cluster = chosen_cluster(request.user, request.GET.get("cluster", ""))
     rows = selectors.workloads_of(request.user)
-    table = build_table(request, rows.filter(cluster=cluster) if cluster else rows, TABLE, present=present, views=VIEWS)
+    rows = rows.filter(cluster=cluster) if cluster else rows
+    spec = TABLE if has_right(request.user, "workloads:update") else replace(TABLE, bulk_template="")
+    table = build_table(request, rows, spec, present=present, views=VIEWS)
     stale = stale_clusters(request.user, cluster, "pods", "podgroups")
     context = {"may_submit": has_right(request.user, "workloads:create"), "stale": stale_sentences(stale)}
     return table_response(request, "workloads/list.html", table, context)
