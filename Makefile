@@ -1,5 +1,6 @@
 # Everything a user or CI runs. `make` alone lists the targets.
 PYTHON ?= python3
+PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -31,8 +32,8 @@ $(STAMP_DEV): requirements-dev.txt $(STAMP)
 
 setup: $(STAMP) ## create .venv with what Muster needs
 
-run: $(STAMP) ## start everything on http://127.0.0.1:8000
-	@exec $(BIN)/python manage.py up
+run: $(STAMP) ## start everything on http://127.0.0.1:8000 (another port: make run PORT=8010)
+	@exec $(BIN)/python manage.py up --port $(PORT)
 
 # Tests that start every process run alone; the rest runs on both cores, each file on one of them.
 test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
