@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduling.nodes import Mask, NodeTable, Rows
-from scheduling.resources import CPU, DIVIDED, GPU, MEMORY, PODS, TOLERANCE, Vector, describe, humanize
+from scheduling.resources import CPU, DIVIDED, GPU, MEMORY, PODS, TOLERANCE, describe, humanize
 from scheduling.state import Task, TaskErrors
 from scheduling.structs import SchedulerConfig
 
@@ -29,8 +29,7 @@ class Chooser:
 
     def fits(self, task: Task, rows: Rows) -> Mask:
         """Rows with room (idle or releasing) where the pod is allowed."""
-        room: Mask = np.all(task.need <= self.nodes.room(task, rows) + TOLERANCE, axis=1)
-        return room & self.nodes.allowed_now(task)[rows]
+        return enough(task, self.nodes.room(task, rows)) & self.nodes.allowed_now(task)[rows]
 
     def choose(self, task: Task, rows: Rows, scores: Scores | None, errors: TaskErrors | None) -> int:
         """The row that KAI takes, -1 for none. Reasons of the rows tried before it go into ``errors``.
@@ -91,12 +90,12 @@ class Chooser:
         nodes = self.nodes
         column = GPU if task.request[GPU] > 0 else CPU
         capacity = nodes.allocatable[rows, column]
-        free = nodes.soon_free(rows)[:, column]
+        free = nodes.soon_free_of(column, rows)
         strategy = self.config.gpu_placement if column == GPU else self.config.cpu_placement
         points = _spread(free, capacity) if strategy == "spread" else _pack(free, capacity)
         if column == CPU:
             points = points + RESOURCE_TYPE_SCORE * (nodes.allocatable[rows, GPU] == 0)
-        available = (task.need <= nodes.room(task, rows, now=True) + TOLERANCE).all(axis=1)
+        available = enough(task, nodes.room(task, rows, now=True))
         points = points + AVAILABILITY_SCORE * available
         if task.share is not None and nodes.shared.rows:
             openings = nodes.shared.openings(task.share, rows, now=False)
@@ -105,34 +104,19 @@ class Chooser:
 
     def available(self, task: Task, row: int) -> bool:
         """Whether the node has what the pod needs right now."""
-        return bool((task.need <= self._free(task, row, now=True) + TOLERANCE).all())
-
-    def _free(self, task: Task, row: int, *, now: bool = False) -> Vector:
-        nodes = self.nodes
-        if task.share is not None:
-            free: Vector = nodes.room(task, np.array([row]), now=now)[0]
-        else:
-            free = nodes.idle[row] if now else nodes.idle[row] + nodes.releasing[row]
-        return free
+        return bool(enough(task, self.nodes.room(task, np.array([row]), now=True))[0])
 
     def _explain(self, task: Task, rows: Rows, fits: Mask, errors: TaskErrors | None) -> None:
+        """Count why these nodes do not take the pod: what they lack, else why it is not allowed there."""
         if errors is None:
             return
-        for row in rows[~fits].tolist():
-            for reason in self.reasons(task, row):
-                errors.counts[reason] = errors.counts.get(reason, 0) + 1
-
-    def reasons(self, task: Task, row: int) -> list[str]:
-        """Why this node does not take the pod: what it lacks, else why the pod is not allowed."""
-        if (task.need <= self._free(task, row) + TOLERANCE).all():
-            refusal = self.nodes.refusal(row, task.pod)
-            return [refusal] if refusal else []
-        idle = self._free(task, row, now=True)
-        return [
-            SHORT_OF + RESOURCE_NAMES[index]
-            for index in (GPU, CPU, MEMORY, PODS)
-            if task.need[index] > idle[index] + TOLERANCE
-        ]
+        rows = rows[~fits]
+        roomy = enough(task, self.nodes.room(task, rows))
+        idle = self.nodes.room(task, rows[~roomy], now=True)
+        for index in (GPU, CPU, MEMORY, PODS):
+            errors.count(SHORT_OF + RESOURCE_NAMES[index], int((task.need[index] > idle[:, index] + TOLERANCE).sum()))
+        for row in rows[roomy].tolist():
+            errors.count(self.nodes.refusal(row, task.pod), 1)
 
     def too_large(self, task: Task) -> str:
         """KAI's text when no node of the pool could ever hold the pod, "" otherwise."""
@@ -153,6 +137,14 @@ class Chooser:
             f"{start} Max {name} resources available in a single node in the {self.pool} node-pool "
             f"is topped at {top}{unit}"
         )
+
+
+def enough(task: Task, free: Scores) -> Mask:
+    """Rows of free amounts that hold what the task needs."""
+    met: Mask = task.need[0] <= free[:, 0] + TOLERANCE
+    for column in range(1, 4):
+        met &= task.need[column] <= free[:, column] + TOLERANCE
+    return met
 
 
 def _pack(free: Scores, capacity: Scores) -> Scores:

@@ -59,8 +59,14 @@ class NodeTable:
         return float(self.shared.memory.min()) if self.nodes else DEFAULT_MEMORY_MIB
 
     def room(self, task: Task, rows: Rows, *, now: bool = False) -> NDArray[np.float64]:
-        """What is free for a task on these rows, to be compared with its ``need``; now, or soon."""
-        free: NDArray[np.float64] = self.idle[rows] if now else self.idle[rows] + self.releasing[rows]
+        """What is free for a task on these rows (ascending), to be compared with its ``need``; now, or soon.
+
+        The answer is for reading only.
+        """
+        every = len(rows) == len(self.nodes)
+        free: NDArray[np.float64] = self.idle if every else self.idle[rows]
+        if not now:
+            free = free + (self.releasing if every else self.releasing[rows])
         if task.share is not None:
             free = free.copy()
             free[:, GPU] += self.shared.openings(task.share, rows, now=now)
@@ -71,6 +77,13 @@ class NodeTable:
         free: NDArray[np.float64] = self.idle[rows] + self.releasing[rows]
         if self.shared.rows:
             free[:, GPU] += self.shared.leftovers(rows)
+        return free
+
+    def soon_free_of(self, column: int, rows: Rows) -> NDArray[np.float64]:
+        """One column of ``soon_free``."""
+        free: NDArray[np.float64] = self.idle[rows, column] + self.releasing[rows, column]
+        if column == GPU and self.shared.rows:
+            free += self.shared.leftovers(rows)
         return free
 
     def label(self, key: str) -> list[str | None]:

@@ -15,15 +15,16 @@ from scheduling.structs import UNLIMITED
 
 Item = TypeVar("Item")
 
+Rank = tuple[int, int, float, str]
 NOTHING: Triple = (0.0, 0.0, 0.0)
 
 
 class Heap(Generic[Item]):
     """A binary heap by a ``before`` function, moving items exactly as Go's ``container/heap`` does."""
 
-    def __init__(self, before: Callable[[Item, Item], bool]) -> None:
+    def __init__(self, before: Callable[[Item, Item], bool], items: list[Item] | None = None) -> None:
         self._before = before
-        self.items: list[Item] = []
+        self.items: list[Item] = items or []
 
     def push(self, item: Item) -> None:
         """Add an item."""
@@ -60,7 +61,7 @@ class Heap(Generic[Item]):
             parent = child
 
 
-def job_rank(job: Job) -> tuple[int, int, float, str]:
+def job_rank(job: Job) -> Rank:
     """Jobs of a queue: priority, then below, at, above the minimum, then older, then uid."""
     return (-job.group.priority, _elastic_state(job), job.group.created, job.uid)
 
@@ -100,12 +101,33 @@ class JobQueue:
         self._nodes: dict[str, _Node] = {}
         self._roots: Heap[_Node] = Heap(self._node_before)
         self._popped: dict[str, list[Job]] = {}
+        self._ranks: dict[int, Rank] = {}
 
     def fill(self, jobs: Iterable[Job]) -> "JobQueue":
         """Add jobs; those of missing or inner queues are left out."""
         for job in jobs:
             self.push(job)
         return self
+
+    def copy(self) -> "JobQueue":
+        """The same queue, to be taken from separately."""
+        other = JobQueue(self._queues, self._total, victims=self._victims)
+        other._ranks = self._ranks.copy()
+        twins = other._nodes
+        for name, node in self._nodes.items():
+            twin = twins[name] = _Node(node.queue)
+            twin.stale = node.stale
+            if node.jobs is not None:
+                twin.jobs = Heap(other._job_before, node.jobs.items.copy())
+        for name, node in self._nodes.items():
+            if node.parent is not None:
+                twins[name].parent = twins[node.parent.queue.name]
+            if node.children is not None:
+                below = [twins[each.queue.name] for each in node.children.items]
+                twins[name].children = Heap(other._node_before, below)
+        other._roots.items = [twins[each.queue.name] for each in self._roots.items]
+        other._popped = {name: jobs.copy() for name, jobs in self._popped.items()}
+        return other
 
     def __bool__(self) -> bool:
         return bool(self._roots.items)
@@ -121,6 +143,8 @@ class JobQueue:
             node = self._nodes[queue.name] = _Node(queue)
             node.jobs = Heap(self._job_before)
         assert node.jobs is not None  # noqa: S101
+        if self._victims:
+            self._ranks[id(job)] = job_rank(job)
         node.jobs.push(job)
         if new:
             self._link(node)
@@ -173,8 +197,10 @@ class JobQueue:
             self._clean(node.parent)
 
     def _job_before(self, left: Job, right: Job) -> bool:
-        before = job_rank(left) < job_rank(right)
-        return not before if self._victims else before
+        """Victims do not change while they wait here, so their ranks are kept."""
+        if self._victims:
+            return not self._ranks[id(left)] < self._ranks[id(right)]
+        return job_rank(left) < job_rank(right)
 
     def _node_before(self, left: _Node, right: _Node) -> bool:
         if not left.size:

@@ -199,20 +199,27 @@ class _Constrained:
             return []
         pinned = self._pinned()
         found: list[tuple[int, int]] = []
-        errors: list[FitError] = []
         for depth in depths:
-            for code in order.order(depth):
-                if pinned is not None and not pinned[depth][code]:
-                    continue
-                misfit = self._misfit(capacity, depth, code)
-                if misfit is None:
-                    found.append((depth, code))
-                elif depth == depths[-1]:
-                    errors.append(misfit)
+            fitting = self._fitting(capacity, depth)
+            if pinned is not None:
+                fitting &= pinned[depth]
+            if fitting.any():
+                found.extend((depth, code) for code in order.order(depth) if fitting[code])
         if not found:
-            self.job.errors.extend(errors)
+            last = depths[-1]
+            tried = (code for code in order.order(last) if pinned is None or pinned[last][code])
+            misfits = (self._misfit(capacity, last, code) for code in tried)
+            self.job.errors.extend(misfit for misfit in misfits if misfit is not None)
             self._fail()
         return found
+
+    def _fitting(self, capacity: Capacity, depth: int) -> NDArray[np.bool_]:
+        """The domains of a level that can take the pods: by count where they were counted, else by ratio."""
+        fitting: NDArray[np.bool_] = capacity.ratios(depth, self.request) <= 1.0
+        if capacity.pods is None:
+            return fitting.copy()
+        counts = capacity.pods[depth]
+        return np.where(counts >= 0, counts >= self.count, fitting)
 
     def _depths(self) -> list[int] | None:
         """Levels to try, deepest first; None when the constraint names no level that the walk meets.

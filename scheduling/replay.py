@@ -111,7 +111,7 @@ class Tally:
         """One line per family."""
         lines = ["family  cases " + " ".join(f"{aspect:>9}" for aspect in BARS)]
         for family in sorted({each.family for each in self.outcomes}):
-            cells = [self.rate(aspect, family) for aspect in BARS]
+            cells = [self.rate(aspect, {family}) for aspect in BARS]
             rates = " ".join(f"{100 * good / total:8.2f}%" for good, total in cells)
             lines.append(f"{family:6} {cells[0][1]:6} {rates}")
         return lines

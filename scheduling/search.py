@@ -36,7 +36,7 @@ class Search:
         self.placer = placer
         self.session: Session = placer.session
         self.job = job
-        self.make_victims = victims
+        self._victims = victims()
         self.validate = validate
         self.tasks = tasks_to_place(job, real=False)
         self._failed: set[tuple[tuple[str, ...], ...]] = set()
@@ -105,7 +105,7 @@ class Search:
         job = attempt(self.job, self.tasks[:size])
         probe = Probe(job, recorded.batches if recorded else [], feasible)
         room = Room(probe, self.session.nodes)
-        scenarios = generator(probe, self.make_victims(), self.session.nodes, self._labels)
+        scenarios = generator(probe, self._victims.copy(), self.session.nodes, self._labels)
         for scenario in scenarios:  # type: ignore[attr-defined]
             if scenario.fingerprint in self._failed or not scenario.victims:
                 continue

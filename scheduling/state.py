@@ -230,6 +230,11 @@ class TaskErrors:
         self.text = ""
         self.counts: dict[str, int] = {}
 
+    def count(self, reason: str, nodes: int) -> None:
+        """So many nodes give this reason."""
+        if reason and nodes:
+            self.counts[reason] = self.counts.get(reason, 0) + nodes
+
 
 class Job:
     """A pod group in the cycle. ``partial`` ones stand for some of its pods in an eviction search."""

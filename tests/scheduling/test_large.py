@@ -1,9 +1,10 @@
 """Large clusters: the same answers, by the pass over arrays that makes them quick."""
 
 import msgspec
+import pytest
 
 from scheduling.cycle import needs_cycle, run_cycle
-from scheduling.structs import SchedulerConfig
+from scheduling.structs import SchedulerConfig, TopologyConstraint
 from tests.scheduling.build import Cluster, node, nodes_used, within
 
 
@@ -52,3 +53,31 @@ def test_a_calm_large_cluster_needs_no_cycle() -> None:
 
     assert not needs_cycle(cluster.snapshot())
     assert run_cycle(cluster.snapshot()).conditions == {}
+
+
+@pytest.mark.parametrize("level", ["", "rack"])
+def test_a_gang_of_higher_priority_finds_its_victims_among_many(level: str) -> None:
+    """The node by node search alone would use up the whole budget."""
+    cluster = fleet(320)
+    for index in range(320):
+        cluster.gang(f"r{index}", *[1] * 8, on=(f"n{index:04d}",) * 8)
+    topology = within(level) if level else TopologyConstraint()
+    cluster.gang("g", *[8] * 16, priority=75, topology=topology)
+
+    result = run_cycle(cluster.snapshot())
+
+    assert len(result.evicted) == 128
+    assert len(result.pipelined) == 16
+
+
+def test_every_waiting_pod_of_a_full_cluster_gets_its_reason() -> None:
+    cluster = fleet(300)
+    for index in range(300):
+        cluster.gang(f"r{index}", *[1] * 8, on=(f"n{index:04d}",) * 8)
+    for index in range(200):
+        cluster.gang(f"w{index}", 1)
+
+    conditions = run_cycle(cluster.snapshot()).conditions
+
+    assert len(conditions) == 200
+    assert all("300 node(s) didn't have enough resources: GPUs" in each.message for each in conditions.values())

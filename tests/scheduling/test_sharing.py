@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduling.cycle import run_cycle
@@ -138,6 +138,7 @@ def mixed(draw: st.DrawFn) -> Snapshot:
 
 
 @given(mixed())
+@settings(deadline=None, max_examples=60)
 def test_no_device_is_given_away_twice(snapshot: Snapshot) -> None:
     for _ in range(3):
         result = run_cycle(snapshot)
@@ -153,6 +154,7 @@ def test_no_device_is_given_away_twice(snapshot: Snapshot) -> None:
 
 
 @given(mixed())
+@settings(deadline=None, max_examples=60)
 def test_a_cycle_with_shared_devices_is_repeatable(snapshot: Snapshot) -> None:
     first = run_cycle(snapshot)
     again = run_cycle(msgspec.structs.replace(snapshot, pods=tuple(reversed(snapshot.pods))))
