@@ -52,6 +52,7 @@ check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/lint-imports
 	$(BIN)/mypy .
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py catalogues check
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file - | diff -u openapi.yaml - || { echo "openapi.yaml is not current: run make openapi"; exit 1; }
 
 openapi: $(STAMP_DEV) ## write openapi.yaml anew
