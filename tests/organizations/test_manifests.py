@@ -13,6 +13,7 @@ from organizations.manifests import (
     released_namespace_manifest,
     secret_manifest,
 )
+from tests.topology.crds import check_against_crd
 
 GOLDEN = Path(__file__).parent / "manifests"
 FREE = Bounds(D(-1), D(-1), D(1))
@@ -61,3 +62,8 @@ def test_secrets_do_not_show_in_representations() -> None:
     spec = SecretSpec("a", "b", "c", "d", "Opaque", {"k": "geheim"})
 
     assert "geheim" not in repr(spec)
+
+
+@pytest.mark.parametrize("name", ["queue-department", "queue-project-on-a-pool"])
+def test_the_published_crd_accepts_what_we_write(name: str) -> None:
+    check_against_crd("scheduling.run.ai", "queues", CASES[name])

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.topology.crds import check_against_crd
 from topology.manifests import (
     ShardSpec,
     TopologySpec,
@@ -42,3 +43,16 @@ def test_grove_domains_are_valid_unique_and_keep_the_known_names() -> None:
     assert grove_domains(("topology.kubernetes.io/region", "topology.kubernetes.io/zone")) == ("region", "zone")
     assert grove_domains(("a.example/rack", "b.example/rack")) == ("rack", "rack-2")
     assert grove_domains(("x/NVLink_Domain", "x/42")) == ("nvlink-domain", "level-42")
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "plural"),
+    [
+        ("topology", "kai.scheduler", "topologies"),
+        ("binding", "grove.io", "clustertopologybindings"),
+        ("shard", "kai.scheduler", "schedulingshards"),
+        ("shard-with-runtime", "kai.scheduler", "schedulingshards"),
+    ],
+)
+def test_the_published_crd_accepts_what_we_write(name: str, group: str, plural: str) -> None:
+    check_against_crd(group, plural, CASES[name])

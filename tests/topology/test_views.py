@@ -323,3 +323,23 @@ def test_lists_take_a_fixed_number_of_queries_and_answer_csv(
     assert "topology.kubernetes.io/zone > topology.kubernetes.io/rack" in csv
     assert page.get("/network-topologies/?q=rack").context["table"].total == 11
     assert page.get("/node-pools/?cluster=nowhere").status_code == 404
+
+
+def test_row_40_the_tree_of_five_thousand_nodes_is_a_page_of_bounded_size(
+    page: Client, cluster: Cluster, topology: NetworkTopology
+) -> None:
+    now = timezone.now()
+    Node.objects.bulk_create(
+        Node(
+            cluster=cluster, uid=str(n), name=f"n-{n}", resource_version="1", created_at=now, ready="True",
+            labels={ZONE: f"z{n // 1250}", RACK: f"r{n // 18}", HOST: f"n-{n}"}, gpu_capacity=8, gpu_allocatable=8,
+        )
+        for n in range(5000)
+    )  # fmt: skip
+
+    whole = page.get(f"/network-topologies/{topology.pk}/")
+    rack = page.get(f"/network-topologies/{topology.pk}/?at=z0&at=r3")
+
+    assert whole.context["tree"].counts == (4, 281, 5000)  # three racks reach over a border of zones
+    assert len(whole.content) < 600_000
+    assert rack.context["drawn"].nodes == 18
