@@ -100,8 +100,9 @@ class Installation:
         supervisor.start(Child("beat", processes.beat()))
 
     def _await(self, supervisor: Supervisor, child: Child, ready: Callable[[], bool]) -> None:
-        if supervisor.wait_until(ready, child, seconds=READY_SECONDS):
+        if supervisor.wait_until(ready, seconds=READY_SECONDS):
             return
+        child = supervisor.crashing() or child
         raise CannotStart(f"The {child.name} did not become ready. The end of its log:\n{supervisor.last_lines(child)}")
 
     def _greet(self, email: str, password: str, seconds: float) -> None:

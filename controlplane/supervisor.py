@@ -62,10 +62,14 @@ class Supervisor:
         self._spawn(child)
         return child
 
-    def wait_until(self, ready: Callable[[], bool], child: Child, *, seconds: float) -> bool:
-        """Whether `ready()` came true in time; stops waiting when the child gave up for good (three crashes)."""
+    def crashing(self) -> Child | None:
+        """A child that died three times in a row: waiting for it does not help."""
+        return next((child for child in self.children if child.crashes >= 3), None)
+
+    def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> bool:
+        """Whether `ready()` came true in time; stops waiting when a child is `crashing`."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and child.crashes < 3:
+        while time.monotonic() < deadline and self.crashing() is None:
             if ready():
                 return True
             self.look_after()

@@ -76,8 +76,8 @@ def test_a_child_that_keeps_crashing_waits_longer_each_time(supervisor, said):
 def test_waiting_ends_when_a_child_gives_up(supervisor):
     child = supervisor.start(Child("web", python("print('no module named x'); raise SystemExit(1)")))
 
-    assert supervisor.wait_until(lambda: False, child, seconds=20) is False
-    assert child.crashes == 3
+    assert supervisor.wait_until(lambda: False, seconds=20) is False
+    assert supervisor.crashing() is child
     assert supervisor.last_lines(child).splitlines()[-1] == "no module named x"
 
 
