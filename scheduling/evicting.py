@@ -38,6 +38,7 @@ class Evicting:
             text = self.chooser.too_large(task)
             if text:
                 job.errors.append(verdicts.never_fits(task, text))
+                job.task_errors.setdefault(task.key, verdicts.too_large(text))
                 return True
         return False
 

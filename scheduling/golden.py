@@ -323,6 +323,7 @@ def after(snapshot: Snapshot, result: CycleResult) -> Snapshot:
             group,
             stale_since=result.stale_since.get(group.key),
             last_start=snapshot.now if group.key in started else group.last_start,
+            backed_off=(group.backed_off or group.key in result.conditions) and group.key not in result.cleared,
         )
         for group in snapshot.podgroups
     )

@@ -10,7 +10,7 @@ import msgspec
 from scheduling.cycle import run_cycle
 from scheduling.golden import CLOCK, NAMESPACE, after, gangs_of, nodes_of, per_node, queues_of, topologies_of
 from scheduling.shards import POOL_LABEL, of_pool
-from scheduling.structs import Condition, CycleResult, Level, Node, Pod, PodGroup, SchedulerConfig, Snapshot
+from scheduling.structs import Condition, CycleResult, Level, Node, Pod, PodGroup, Resources, SchedulerConfig, Snapshot
 
 Json = Mapping[str, Any]
 
@@ -35,6 +35,8 @@ class LiveReplay:
         self.pools = ("", *case.get("schedulers", ()))
         self.conditions: dict[str, Condition] = {}
         self.evicted: dict[str, set[str]] = {}
+        self.fair_share: dict[str, Resources] = {}
+        self.pod_texts: dict[str, str] = {}
         self.groups, self.pods = _live_gangs(case)
         nodes = tuple(_pooled(node, row.get("pool")) for node, row in zip(nodes_of(case), case["nodes"], strict=True))
         self.snapshot = Snapshot(
@@ -83,6 +85,13 @@ class LiveReplay:
         keys = {group.key for group, owner in self.groups if owner == workload}
         return Counter(_impersonal(condition.message) for key, condition in self.conditions.items() if key in keys)
 
+    def refusals(self, workload: str) -> Counter[str]:
+        """The messages of a workload's pods that wait."""
+        names = {f"{NAMESPACE}/{pod.name}" for pod, owner in self.pods if owner == workload}
+        living = {pod.key for pod in self.snapshot.pods}
+        texts = (text for key, text in self.pod_texts.items() if _RETRY.sub("", key) in names and key in living)
+        return Counter(map(_impersonal, texts))
+
     def _rows(self) -> Iterable[tuple[str, Json]]:
         return ((row["name"], row) for row in self.case["workloads"])
 
@@ -102,6 +111,10 @@ class LiveReplay:
         for key in result.cleared:
             self.conditions.pop(key, None)
         self.conditions.update(result.conditions)
+        self.fair_share.update(result.fair_share)
+        self.pod_texts.update((key, condition.message) for key, condition in result.pod_conditions.items())
+        for key in result.bound:
+            self.pod_texts.pop(key, None)
         now = self.snapshot.now
         leaving = [msgspec.structs.replace(pod, releasing=True) for pod in self._evicted_by(result)]
         staying = after(self.snapshot, result)
@@ -240,6 +253,11 @@ def compare_live(case: Json) -> dict[str, list[str]]:
                 if wanted != own:
                     text = f"step {recorded['step']} {workload}: recorded {wanted}, got {own}"
                     misses.setdefault(aspect, []).append(text)
+        for queue, row in (recorded.get("fair_share_metric") or {}).items():
+            own = replay.fair_share.get(queue, Resources()).gpu
+            if abs(row["gpu"] - own) > 1e-6:
+                text = f"step {recorded['step']} {queue}: recorded {row['gpu']}, got {own}"
+                misses.setdefault("share", []).append(text)
     return misses
 
 
@@ -250,3 +268,10 @@ def _aspects(replay: LiveReplay, workload: str, row: Json) -> Iterator[tuple[str
     yield "victims", len(row["evicted"]), replay.victims(workload)
     texts = (condition["message"] for group in row["podgroups"] for condition in group["schedulingConditions"])
     yield "messages", Counter(map(_impersonal, texts)), replay.texts(workload)
+    refused = Counter(
+        _impersonal(condition.get("message", ""))
+        for condition in row["pod_conditions"]
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable"
+        for _ in condition["pods"]
+    )
+    yield "messages", refused, replay.refusals(workload)

@@ -12,7 +12,7 @@ from scheduling.queues import QueueTree
 from scheduling.resources import DIVIDED, GPU, Triple, from_triple
 from scheduling.sharing import Hold, counted_as, share_of
 from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
-from scheduling.structs import Pod, Resources, SchedulerConfig, Snapshot
+from scheduling.structs import Pod, PodGroup, Resources, SchedulerConfig, Snapshot
 
 Entry = Callable[[], None]
 Placed = tuple[Pod, Status, int]
@@ -30,7 +30,7 @@ class Session:
         self.now = snapshot.now
         self.nodes = NodeTable(snapshot.nodes)
         self.queues = QueueTree(snapshot.queues)
-        self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups}
+        self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups if heeded(group)}
         self.journal: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
         self.budget = config.search_budget
@@ -40,8 +40,12 @@ class Session:
         self.fair_share = self.queues.divide(self.total, config.k_value)
 
     def _add_pods(self) -> None:
-        """Put the pods into jobs and on nodes; those of other schedulers only take room."""
+        """Put the pods into jobs and on nodes; those of other schedulers only take room.
+
+        A pod that names an unknown subgroup asks for nothing.
+        """
         index = {key: number for number, key in enumerate(self.jobs)}
+        names = [job.podsets.keys() for job in self.jobs.values()]
         members: list[list[Placed]] = [[] for _ in range(len(index) + 1)]
         restless: set[int] = set()
         rows = self.nodes.row
@@ -58,6 +62,8 @@ class Session:
             row = rows.get(pod.node, -1) if pod.node else -1
             group = index.get(pod.podgroup, -1)
             members[group].append((pod, status, row))
+            if status is Status.PENDING and group >= 0 and (pod.subgroup or DEFAULT_PODSET) not in names[group]:
+                status = Status.GATED
             facts.append((group, status, row))
             asked = pod.requests
             requests.append((asked.cpu, asked.memory, asked.gpu))
@@ -238,8 +244,14 @@ HOLDS = {
     Status.RELEASING: Hold.LEAVING,
     Status.PIPELINED: Hold.PROMISED,
 }
+NO_BACKOFF = -1
 ON_NODE = tuple(int(status) for status in IDLE_SHARE)
 HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
+
+
+def heeded(group: PodGroup) -> bool:
+    """Whether the scheduler looks at a gang at all: not one that failed once and wants no second try."""
+    return group.scheduling_backoff == NO_BACKOFF or not group.backed_off
 
 
 def _status(pod: Pod) -> Status:

@@ -77,7 +77,8 @@ def shortage(snapshot: Snapshot, podgroup: str) -> tuple[Shortage, ...]:
     Levels come broadest first, the whole topology before them. A gang without a constraint gets one entry
     for the whole pool. Empty when the pod group is unknown or nothing of it waits.
     """
-    session = Session(snapshot, SchedulerConfig())
+    groups = tuple(msgspec.structs.replace(group, backed_off=False) for group in snapshot.podgroups)
+    session = Session(msgspec.structs.replace(snapshot, podgroups=groups), SchedulerConfig())
     job = session.jobs.get(podgroup)
     tasks = tasks_to_place(job, real=True) if job is not None else []
     if job is None or not tasks:

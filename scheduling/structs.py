@@ -154,6 +154,8 @@ class PodGroup(msgspec.Struct, frozen=True):
     last_start: float | None = None
     last_eviction: float | None = None
     stale_since: float | None = None
+    backed_off: bool = False
+    """Its last scheduling condition is one of this pool: with ``scheduling_backoff`` 1 it is left alone."""
 
     @property
     def key(self) -> str:

@@ -95,6 +95,13 @@ def unmet_conditions(task: Task, text: str) -> TaskErrors:
     return errors
 
 
+def too_large(text: str) -> TaskErrors:
+    """The same, found before the pod was tried anywhere."""
+    errors = TaskErrors()
+    errors.text = text
+    return errors
+
+
 def add_counts(job: Job, task: Task, errors: TaskErrors) -> None:
     """Add the reasons of one attempt to those that the pod collected before in this cycle."""
     known = job.task_errors.setdefault(task.key, TaskErrors())
