@@ -206,16 +206,17 @@ def icicle(domains: Sequence[Domain], outside: Sequence[Domain] = (), levels: Se
     boxes: list[Box] = []
     leaves: list[tuple[Domain, float, float]] = []
     _place(domains, (0.0, tree_width), 0, boxes, leaves)
+    inside = len(leaves)
     if outside:
         _place(outside, (100 - outside_width, outside_width), depth, [], leaves)
 
     shown = leaves if len(leaves) <= _MAX_NODES else []
     cells = sum(len(domain.gpus) for domain, _x, _w in shown) <= _MAX_CELLS
-    brackets = _brackets(shown)
+    brackets = (*_brackets(shown[:inside]), *_brackets(shown[inside:]))
     return Icicle(
         boxes=tuple(boxes),
         nodes=tuple(_node_box(*leaf, one_cell_each=cells) for leaf in shown),
-        brackets=brackets,
+        brackets=tuple(brackets),
         outside_x=pct(100 - outside_width),
         outside_width=pct(outside_width),
         levels=tuple(levels),

@@ -41,7 +41,8 @@ def gpus(value: Number) -> str:
         return gettext("unlimited")
     if value == 0:
         return format_html('<span class="zero">{}</span>', "0")
-    return number(value, 6)
+    # Fractions of GPUs are exact; of large figures (memory, cores) they would be noise.
+    return number(value, 6 if abs(Decimal(value)) < 100 else 1)
 
 
 @register.filter

@@ -40,6 +40,7 @@ def test_an_icon_that_does_not_exist_fails() -> None:
         (Decimal("32.000"), "32"),
         (0.1 + 0.2, "0.3"),
         (Decimal("1234567.5"), "1,234,567.5"),
+        (Decimal("32462.762619"), "32,462.8"),
         (Decimal("0.125"), "0.125"),
         (-1, "unlimited"),
         (0, '<span class="zero">0</span>'),
