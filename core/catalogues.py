@@ -100,8 +100,17 @@ def problems(root: Path) -> list[str]:
     return sorted(found)
 
 
+def untranslated(catalogue: Catalog) -> int:
+    """How many messages lack a translation, whole or of a plural form."""
+    return sum(1 for message in catalogue if message.id and not all(_texts(message)))
+
+
+def _texts(message: Message) -> list[str | None]:
+    return list(message.string) if isinstance(message.string, (list, tuple)) else [message.string]
+
+
 def _wrong(message: Message, catalogue: Catalog) -> Iterator[str]:
-    texts = message.string if isinstance(message.string, (list, tuple)) else [message.string]
+    texts = _texts(message)
     if not all(texts):
         yield f"no translation: {_shown(message)}"
     elif message.fuzzy:

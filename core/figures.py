@@ -216,7 +216,7 @@ def icicle(domains: Sequence[Domain], outside: Sequence[Domain] = (), levels: Se
     return Icicle(
         boxes=tuple(boxes),
         nodes=tuple(_node_box(*leaf, one_cell_each=cells) for leaf in shown),
-        brackets=tuple(brackets),
+        brackets=brackets,
         outside_x=pct(100 - outside_width),
         outside_width=pct(outside_width),
         levels=tuple(levels),

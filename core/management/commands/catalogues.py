@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from core.catalogues import compile_catalogue, extract_catalogue, problems
+from core.catalogues import compile_catalogue, extract_catalogue, problems, untranslated
 
 
 class Command(BaseCommand):
@@ -21,8 +21,7 @@ class Command(BaseCommand):
         root = Path(settings.BASE_DIR)
         if act == "extract":
             catalogue = extract_catalogue(root)
-            missing = sum(1 for message in catalogue if message.id and not message.string)
-            self.stdout.write(f"{len(catalogue)} messages, {missing} without a translation")
+            self.stdout.write(f"{len(catalogue)} messages, {untranslated(catalogue)} without a translation")
         elif act == "compile":
             self.stdout.write(str(compile_catalogue() or "There is no catalogue to compile."))
         elif found := problems(root):
