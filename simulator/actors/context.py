@@ -17,6 +17,7 @@ from simulator.faults import Faults
 log = logging.getLogger(__name__)
 
 DOWN_POLL_S = 0.2
+BATCH = 5
 
 
 class Context:
@@ -44,6 +45,11 @@ class Context:
         """Whether the fault `operator-down` concerns this component."""
         fault = self.faults.active("operator-down")
         return fault is not None and fault.parameters.get("name", component) == component
+
+    async def breathe(self, number: int) -> None:
+        """In a loop over many writes: lets other tasks run now and then, which an in-process client never does."""
+        if number % BATCH == BATCH - 1:
+            await asyncio.sleep(0)
 
     async def ensure(self, kind: Kind, manifest: Object) -> tuple[Object, bool]:
         """Creates the object or merges what differs; (object, whether something was written).

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 QUANTITY = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)?)$")
 SUFFIXES = {
@@ -23,7 +24,12 @@ Amounts = dict[str, Decimal]
 
 def parse_quantity(text: object) -> Decimal:
     """Raises ValueError on what is no quantity."""
-    match = QUANTITY.match(str(text).strip())
+    return _parse(str(text).strip())
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Decimal:
+    match = QUANTITY.match(text)
     if match is None:
         raise ValueError(f"{text!r} is not a Kubernetes quantity")
     number = Decimal(match[1])

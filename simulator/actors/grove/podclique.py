@@ -57,7 +57,8 @@ class PodCliqueController(Controller):
         return None
 
     async def _finish(self, clique: Object, pods: list[Object]) -> None:
-        for pod in pods:
+        for number, pod in enumerate(pods):
+            await self.context.breathe(number)
             if not is_deleting(pod):
                 await self.context.delete(POD, pod)
         if not pods:
@@ -72,7 +73,8 @@ class PodCliqueController(Controller):
         wanted = clique["spec"]["replicas"]
         missing = wanted - len(live)
         namespace = clique["metadata"]["namespace"]
-        for index in free_indices(live, wanted)[: max(missing, 0)]:
+        for number, index in enumerate(free_indices(live, wanted)[: max(missing, 0)]):
+            await self.context.breathe(number)
             manifest = pod_manifest(
                 clique,
                 index,
@@ -111,7 +113,8 @@ class PodCliqueController(Controller):
             for group in spec_of(gang).get("podgroups") or ()
             for reference in group.get("podReferences") or ()
         }
-        for pod in live:
+        for number, pod in enumerate(live):
+            await self.context.breathe(number)
             if is_gated(pod) and pod["metadata"]["name"] in named:
                 gates = [g for g in pod["spec"]["schedulingGates"] if g["name"] != names.GATE]
                 body = {"metadata": {"uid": pod["metadata"]["uid"]}, "spec": {"schedulingGates": gates}}

@@ -5,6 +5,7 @@ API server shows them: a bound pod counts on its node, an evicted one as releasi
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,10 +32,11 @@ KINDS = (NODE, POD, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY, PRIORITY_CLASS)
 
 
 class SchedulerCache:
-    """All shards' objects; `version` moves with every change that a cycle could care about."""
+    """All shards' objects. `on_change` is called for every change a cycle could care about; `structure` counts
+    those that matter although nothing waits: nodes, queues, topologies, classes, active pods that go."""
 
     def __init__(self, informers: InformerSet) -> None:
-        self.version = 0
+        self.structure = 0
         self.unreadable: dict[str, str] = {}
         self.on_change: Callable[[], None] = lambda: None
         self._nodes: dict[str, Node] = {}
@@ -81,6 +83,10 @@ class SchedulerCache:
         """Whether some pod of the shard waits for a node."""
         return any(self._pool_of_pod(key) == pool for key in self._pending)
 
+    def has_placeable(self, pool: str) -> bool:
+        """The same without pods whose gates are closed."""
+        return any(not self._pods[key].gated and self._pool_of_pod(key) == pool for key in self._pending)
+
     def group_object(self, key: str) -> Object | None:
         return self._group_objects.get(key)
 
@@ -113,8 +119,8 @@ class SchedulerCache:
             self._assumed.setdefault(key, pod)
             self._set_pod(key, msgspec.structs.replace(pod, **changes))
 
-    def _changed(self) -> None:
-        self.version += 1
+    def _changed(self, *, structure: bool = True) -> None:
+        self.structure += structure
         self.on_change()
 
     def _node(self, old: Object | None, new: Object | None) -> None:
@@ -148,9 +154,10 @@ class SchedulerCache:
             else:
                 self._assumed[key] = pod
                 pod = msgspec.structs.replace(pod, node=current.node, releasing=current.releasing)
-        if self._pods.get(key) != pod:
+        before = self._pods.get(key)
+        if before != pod:
             self._set_pod(key, pod)
-            self._changed()
+            self._changed(structure=pod.releasing or pod.phase in FINISHED or (before is None and bool(pod.node)))
 
     def _set_pod(self, key: str, pod: Pod) -> None:
         self._pods[key] = pod
@@ -177,9 +184,18 @@ class SchedulerCache:
                 self._group_objects.pop(key, None)
             else:
                 self._group_objects[key] = new
-        self._take(self._groups, old, new, lambda group: read_pod_group(group, self._priorities))
+        read = partial(read_pod_group, priorities=self._priorities)
+        self._take(self._groups, old, new, read, structure=False)
 
-    def _take(self, store: dict[str, T], old: Object | None, new: Object | None, read: Callable[[Object], T]) -> None:
+    def _take(
+        self,
+        store: dict[str, T],
+        old: Object | None,
+        new: Object | None,
+        read: Callable[[Object], T],
+        *,
+        structure: bool = True,
+    ) -> None:
         obj = new or old
         if obj is None:
             return
@@ -189,7 +205,7 @@ class SchedulerCache:
         was_unreadable = self.unreadable.pop(place, None)
         if new is None:
             if store.pop(key, None) is not None or was_unreadable:
-                self._changed()
+                self._changed(structure=structure)
             return
         try:
             value = read(new)
@@ -199,7 +215,7 @@ class SchedulerCache:
             return
         if store.get(key) != value:
             store[key] = value
-            self._changed()
+            self._changed(structure=structure)
 
     def _priority_class(self, old: Object | None, new: Object | None) -> None:
         for obj in (old, new):

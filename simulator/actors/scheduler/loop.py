@@ -19,6 +19,8 @@ from simulator.client import KubeError, Object
 
 log = logging.getLogger(__name__)
 
+COSTLY_S = 0.3
+"""Cycles longer than this are left out when nothing can come of them."""
 RETRY_AFTER_CYCLES = 10
 """What stays pending is tried again no sooner than after this many times the length of a cycle."""
 
@@ -72,7 +74,7 @@ class Scheduler:
         """Waits for a change (or, while something is pending, for the retry period), then thinks once."""
         wake, options = self._wake[pool], self._context.options
         wake.set()
-        took = 0.0
+        took, seen = 0.0, -1
         while True:
             retry = max(options.retry_period_s, RETRY_AFTER_CYCLES * took)
             with contextlib.suppress(TimeoutError):
@@ -80,6 +82,10 @@ class Scheduler:
                     await wake.wait()
             wake.clear()
             await self._context.wait_up(SCHEDULER)
+            if took > COSTLY_S and seen == self._cache.structure and not self._cache.has_placeable(pool):
+                await asyncio.sleep(options.schedule_period_s)
+                continue
+            seen = self._cache.structure
             started = time.monotonic()
             try:
                 await self._cycle(pool)

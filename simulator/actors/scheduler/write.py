@@ -1,6 +1,5 @@
 """Writes what a cycle decided: bindings, evictions, conditions and events, in KAI's form."""
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,8 +18,6 @@ log = logging.getLogger(__name__)
 
 SCHEDULER = "kai-scheduler"
 BINDER = "binder"
-BATCH = 10
-"""After so many writes other tasks get a turn."""
 
 
 class DecisionWriter:
@@ -38,7 +35,8 @@ class DecisionWriter:
             await self._mark(key, condition, pool)
         for key in result.cleared:
             await self._clear(key, pool)
-        for key, pod_condition in result.pod_conditions.items():
+        for number, (key, pod_condition) in enumerate(result.pod_conditions.items()):
+            await self._context.breathe(number)
             await self._mark_pod(key, pod_condition)
         await self._write_stale(result.stale_since)
 
@@ -59,8 +57,7 @@ class DecisionWriter:
             self._cache.assume_bound(key, node)
         started = set()
         for number, (key, node) in enumerate(result.bound.items()):
-            if number % BATCH == BATCH - 1:
-                await asyncio.sleep(0)
+            await self._context.breathe(number)
             await self._context.wait_up(BINDER)
             if await self._bind_one(key, node, result.gpu_groups.get(key, ()), pool):
                 pod = self._cache.pod(key)
