@@ -5,11 +5,12 @@ label belong to the tree, whatever their state (KAI's ``plugins/topology``). The
 """
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduling.nodes import Mask, NodeTable, Rows
+from scheduling.nodes import Fleet, Mask, NodeTable, Rows
 from scheduling.resources import GPU, PODS, TOLERANCE, Vector
 from scheduling.structs import Topology
 
@@ -82,6 +83,17 @@ class DomainTree:
             if self.labels[below] == stop:
                 break
         return depth, code
+
+
+_trees: WeakKeyDictionary[Fleet, dict[Topology, DomainTree]] = WeakKeyDictionary()
+
+
+def tree_of(topology: Topology, nodes: NodeTable) -> DomainTree:
+    """The domain tree, built once for a fleet."""
+    known = _trees.setdefault(nodes.fleet, {})
+    if topology not in known:
+        known[topology] = DomainTree(topology, nodes)
+    return known[topology]
 
 
 class Capacity:

@@ -3,6 +3,8 @@
 Rows are sorted by node name in byte order, so the lowest row wins every tie, as in KAI.
 """
 
+import operator
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +26,82 @@ TAINT = "node(s) had untolerated taint(s)"
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 
 
+MAX_MASKS = 512
+"""So many kinds of pods are remembered per fleet."""
+
+
+class Fleet:
+    """What does not change while nodes stay as they are. Kept from one cycle to the next."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.given = tuple(nodes)
+        self.nodes = sorted(nodes, key=lambda node: node.name)
+        self.names = [node.name for node in self.nodes]
+        self.row = {name: index for index, name in enumerate(self.names)}
+        count = len(self.nodes)
+        self.allocatable = np.zeros((count, 4))
+        for index, node in enumerate(self.nodes):
+            self.allocatable[index] = vector(node.allocatable, float(node.pods))
+        self.memory = np.array([float(node.gpu_memory_mib) or DEFAULT_MEMORY_MIB for node in self.nodes], dtype=float)
+        self.usable: Mask = np.array([node.ready and not node.unschedulable for node in self.nodes], dtype=bool)
+        self.all_rows: Rows = np.arange(count)
+        self.plain: Mask = self.usable & np.array(
+            [not any(taint.effect in HARD_EFFECTS for taint in node.taints) for node in self.nodes], dtype=bool
+        )
+        for array in (self.allocatable, self.memory, self.usable, self.all_rows, self.plain):
+            array.flags.writeable = False
+        self._masks: dict[FitSignature, Mask] = {}
+        self._labels: dict[str, list[str | None]] = {}
+
+    def is_of(self, nodes: Sequence[Node]) -> bool:
+        """Whether these are the very same node objects."""
+        return len(nodes) == len(self.given) and all(map(operator.is_, nodes, self.given))
+
+    def label(self, key: str) -> list[str | None]:
+        """Values of a label by row, None where it is missing."""
+        if key not in self._labels:
+            self._labels[key] = [node.labels.get(key) for node in self.nodes]
+        return self._labels[key]
+
+    def allowed(self, pod: Pod, signature: FitSignature) -> Mask:
+        """Rows where condition, taints, selector and affinity let the pod in, whatever is free there."""
+        mask = self._masks.get(signature)
+        if mask is None:
+            mask = (self._tolerating(pod.tolerations) if pod.tolerations else self.plain) & self.matching(pod)
+            if len(self._masks) >= MAX_MASKS:
+                self._masks.clear()
+            self._masks[signature] = mask
+        return mask
+
+    def _tolerating(self, tolerations: Sequence[Toleration]) -> Mask:
+        tolerated = [untolerated(node.taints, tolerations) is None for node in self.nodes]
+        mask: Mask = np.logical_and(self.usable, np.array(tolerated, dtype=bool))
+        return mask
+
+    def matching(self, pod: Pod) -> Mask:
+        """Rows that the pod's selector and affinity name, whatever their state."""
+        mask = np.ones(len(self.nodes), dtype=bool)
+        for key, wanted in pod.node_selector.items():
+            values = self.label(key)
+            mask &= np.array([value == wanted for value in values], dtype=bool)
+        if pod.affinity:
+            mask &= np.array([matches_affinity(node, pod.affinity) for node in self.nodes], dtype=bool)
+        return mask
+
+
+_recent: deque[Fleet] = deque(maxlen=4)
+
+
+def fleet_of(nodes: Sequence[Node]) -> Fleet:
+    """The fleet of these nodes: the one of an earlier cycle if the node objects are still the same."""
+    for fleet in tuple(_recent):
+        if fleet.is_of(nodes):
+            return fleet
+    fleet = Fleet(nodes)
+    _recent.append(fleet)
+    return fleet
+
+
 class NodeTable:
     """Amounts by row: ``allocatable``, ``idle`` (not given away) and ``releasing`` (about to be free).
 
@@ -32,26 +110,21 @@ class NodeTable:
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self.nodes = sorted(nodes, key=lambda node: node.name)
-        self.names = [node.name for node in self.nodes]
-        self.row = {name: index for index, name in enumerate(self.names)}
-        count = len(self.nodes)
-        self.allocatable = np.zeros((count, 4))
-        for index, node in enumerate(self.nodes):
-            self.allocatable[index] = vector(node.allocatable, float(node.pods))
+        self.fleet = fleet_of(nodes)
+        self.nodes = self.fleet.nodes
+        self.names = self.fleet.names
+        self.row = self.fleet.row
+        self.allocatable = self.fleet.allocatable
+        self.usable = self.fleet.usable
+        self.all_rows = self.fleet.all_rows
+        self.label = self.fleet.label
+        self.allowed = self.fleet.allowed
+        self.matching = self.fleet.matching
         self.idle = self.allocatable.copy()
-        self.releasing = np.zeros((count, 4))
-        memory = [float(node.gpu_memory_mib) or DEFAULT_MEMORY_MIB for node in self.nodes]
-        self.shared = SharedGpus(np.array(memory, dtype=np.float64))
-        self.usable: Mask = np.array([node.ready and not node.unschedulable for node in self.nodes], dtype=bool)
-        self.all_rows: Rows = np.arange(count)
-        self._plain: Mask = self.usable & np.array(
-            [not any(taint.effect in HARD_EFFECTS for taint in node.taints) for node in self.nodes], dtype=bool
-        )
+        self.releasing = np.zeros(self.idle.shape)
+        self.shared = SharedGpus(self.fleet.memory)
         self.neighbours: Neighbours | None = None
         """Set by the session when any pod has a term on other pods."""
-        self._masks: dict[FitSignature, Mask] = {}
-        self._labels: dict[str, list[str | None]] = {}
 
     @property
     def least_memory(self) -> float:
@@ -86,25 +159,6 @@ class NodeTable:
             free += self.shared.leftovers(rows)
         return free
 
-    def label(self, key: str) -> list[str | None]:
-        """Values of a label by row, None where it is missing."""
-        if key not in self._labels:
-            self._labels[key] = [node.labels.get(key) for node in self.nodes]
-        return self._labels[key]
-
-    def allowed(self, pod: Pod, signature: FitSignature) -> Mask:
-        """Rows where condition, taints, selector and affinity let the pod in, whatever is free there."""
-        if signature not in self._masks:
-            mask: Mask = self._tolerating(pod.tolerations) if pod.tolerations else self._plain
-            self._masks[signature] = mask & self._selected(pod)
-        allowed: Mask = self._masks[signature]
-        return allowed
-
-    def _tolerating(self, tolerations: Sequence[Toleration]) -> Mask:
-        tolerated = [untolerated(node.taints, tolerations) is None for node in self.nodes]
-        mask: Mask = np.logical_and(self.usable, np.array(tolerated, dtype=bool))
-        return mask
-
     def allowed_now(self, task: Task) -> Mask:
         """``allowed``, and the pods already placed let this one in too."""
         allowed = self.allowed(task.pod, task.signature)
@@ -114,19 +168,6 @@ class NodeTable:
         for _, rows in self.neighbours.refused(task.pod):
             allowed &= ~rows
         return allowed
-
-    def matching(self, pod: Pod) -> Mask:
-        """Rows that the pod's selector and affinity name, whatever their state."""
-        return self._selected(pod)
-
-    def _selected(self, pod: Pod) -> Mask:
-        mask = np.ones(len(self.nodes), dtype=bool)
-        for key, wanted in pod.node_selector.items():
-            values = self.label(key)
-            mask &= np.array([value == wanted for value in values], dtype=bool)
-        if pod.affinity:
-            mask &= np.array([matches_affinity(node, pod.affinity) for node in self.nodes], dtype=bool)
-        return mask
 
     def refusal(self, row: int, pod: Pod) -> str:
         """The reason, in KAI's words, that a node which has room is not allowed."""

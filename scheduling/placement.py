@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduling import verdicts
-from scheduling.domains import Capacity, DomainTree, SortedTree, same_kind
+from scheduling.domains import Capacity, DomainTree, SortedTree, same_kind, tree_of
 from scheduling.fit import Chooser, Scores
 from scheduling.gangs import ordered, tasks_to_place
 from scheduling.gates import check_gates
@@ -142,7 +142,7 @@ class Placer:
         if name not in self._topologies:
             return None
         if name not in self._sorted:
-            self._sorted[name] = SortedTree(DomainTree(self._topologies[name], self.session.nodes))
+            self._sorted[name] = SortedTree(tree_of(self._topologies[name], self.session.nodes))
         return self._sorted[name].tree
 
     def keep_scores(self, name: str, scores: Scores) -> None:
