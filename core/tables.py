@@ -4,7 +4,7 @@ A view describes its list once (`TableSpec`), builds it from a queryset (`build_
 (`table_response`): the page, the list alone for htmx, or everything that matches as CSV. How a page's
 template draws it is said at the head of `templates/components/list.html`.
 
-URL: `?q=words&filter=phase==Pending&filter=gpus>=1&sort=-name&page=2&format=csv`.
+URL: `?q=words&filter=phase==Pending&filter=gpus>=1&sort=-name&show=gpus&page=2&format=csv`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +88,7 @@ class Head:
     column: Column
     order: str
     next_sort: str
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,12 @@ class Table:
         if self.total:
             return "ready"
         return "filtered" if self.total_all else "empty"
+
+    @property
+    def hidden_classes(self) -> str:
+        """Classes of the table that hide the columns that are not to be shown, by their place in the row."""
+        first = 2 if self.spec.bulk_template else 1
+        return " ".join(f"without-{first + i}" for i, head in enumerate(self.heads) if not head.shown)
 
     @property
     def narrowed(self) -> bool:
@@ -148,7 +155,7 @@ def build_table(
     shown = list(page.object_list)
     return Table(
         spec=spec,
-        heads=tuple(_head(column, sort) for column in spec.columns),
+        heads=_heads(request, spec, sort),
         page=page,
         rows=present(shown) if present else shown,
         matching=narrowed.order_by(*ordering),
@@ -237,9 +244,17 @@ def _order(path: str, descending: bool) -> OrderBy:
     return expression.desc(nulls_last=True) if descending else expression.asc(nulls_last=True)
 
 
-def _head(column: Column, sort: str) -> Head:
+def _heads(request: HttpRequest, spec: TableSpec, sort: str) -> tuple[Head, ...]:
+    """`?show=key` (repeated) leaves only those columns; the first one, which opens the row, always stays."""
+    chosen = set(request.GET.getlist("show")) & {column.key for column in spec.columns}
+    return tuple(
+        _head(column, sort, shown=not chosen or column.key in chosen or i == 0) for i, column in enumerate(spec.columns)
+    )
+
+
+def _head(column: Column, sort: str, *, shown: bool) -> Head:
     order = ""
     if sort.removeprefix("-") == column.key:
         order = "descending" if sort.startswith("-") else "ascending"
     first, second = (f"-{column.key}", column.key) if column.numeric else (column.key, f"-{column.key}")
-    return Head(column, order, second if sort == first else first)
+    return Head(column, order, second if sort == first else first, shown)

@@ -18,6 +18,10 @@ whenPresent("[data-filter-form]", (form) => {
   fit();
 });
 
+whenPresent("[data-submit-closes]", (form) => {
+  form.addEventListener("submit", () => { form.closest("details").open = false; });
+});
+
 // Backspace on a chip's button removes the chip, as its click does.
 document.addEventListener("keydown", (event) => {
   const remove = event.target.closest?.(".chip a");

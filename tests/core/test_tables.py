@@ -69,6 +69,14 @@ def test_headers_say_the_order_in_force_and_the_next_one(rf: RequestFactory, peo
     assert (heads["email"].order, heads["email"].next_sort) == ("", "email")
 
 
+def test_the_columns_that_are_asked_for_are_shown(rf: RequestFactory, people: Any) -> None:
+    table = ask(rf, "show=email&show=nonsense")
+
+    assert [head.column.key for head in table.heads if head.shown] == ["name", "email"]
+    assert table.hidden_classes == "without-3"
+    assert ask(rf, "show=nonsense").hidden_classes == ""
+
+
 def test_every_word_must_occur_in_one_of_the_fields(rf: RequestFactory, people: Any) -> None:
     assert emails(ask(rf, "q=BO+a%40x")) == ["a@x.org"]
     assert emails(ask(rf, "q=%25")) == ["c@x.org"]
