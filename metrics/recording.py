@@ -70,7 +70,7 @@ def owner_keys(cluster_id: Any, result: Round) -> Mapping[tuple[str, str], str]:
     rows = Pod.objects.filter(cluster=cluster_id, gpus__gt=0).exclude(workload="")
     return {
         (namespace, name): workload
-        for namespace, name, workload in rows.values_list("namespace", "name", "workload")
+        for namespace, name, workload in rows.values_list("namespace", "name", "workload").iterator()
         if name in named
     }
 

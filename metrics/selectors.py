@@ -16,10 +16,24 @@ from clusters.models import Cluster, Node, Pod
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpack_owners
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import KEEP, ROLLUP, STEP
-from metrics.series import Moment, Point, Summary, owned_by, point, positions, summary, with_expected
+from metrics.series import (
+    Moment,
+    Point,
+    Summary,
+    node_positions,
+    owned_by,
+    owner_positions,
+    point,
+    positions,
+    summary,
+    together,
+    with_expected,
+)
 from topology.models import NodePool
 from workloads.models import Workload
 
+# Frames × GPU positions that one chart reads.
+MOST_POSITIONS = 8_000_000
 STALE_AFTER = timedelta(seconds=90)
 Person = User | AnonymousUser
 
@@ -80,16 +94,21 @@ def layout_of(cluster: Cluster) -> Layout:
 def latest(cluster: Cluster, layout: Layout) -> Moment | None:
     """The newest frame; None where there is none."""
     row = MetricFrame.objects.filter(cluster=cluster, step=STEP).order_by("-at").first()
-    return _moment(row, layout) if row else None
+    return _whole(row, layout) if row else None
 
 
-def history(cluster: Cluster, layout: Layout, hours: int) -> list[Moment]:
-    """The frames of the last hours, oldest first: minutes while they are kept, else roll-ups."""
+def history(cluster: Cluster, layout: Layout, hours: int, *, owners: bool = False) -> list[Moment]:
+    """The frames of the last hours, oldest first: minutes while they are kept, else roll-ups. Of a large cluster
+    only every second, third … frame is read, so that a chart costs the same. `owners`: with the owners' keys."""
     step = STEP if timedelta(hours=hours) <= KEEP[STEP] else ROLLUP
     since = timezone.now() - timedelta(hours=hours)
     rows = MetricFrame.objects.filter(cluster=cluster, step=step, at__gte=since).order_by("at")
-    rows = rows.defer("memory", "temperature")
-    return [_moment(row, layout, only_utilisation=True) for row in rows.iterator(chunk_size=50)]
+    stride = max(1, rows.count() * layout.size // MOST_POSITIONS)
+    if stride > 1:
+        chosen = list(rows.order_by("-at").values_list("pk", flat=True))[::stride]
+        rows = rows.filter(pk__in=chosen)
+    left_out = ("memory", "temperature") if owners else ("memory", "temperature", "owners")
+    return [_moment(row, layout, owners=owners) for row in rows.defer(*left_out).iterator(chunk_size=50)]
 
 
 def utilisation_over_time(clusters: Iterable[Cluster], hours: int = 6) -> list[Series]:
@@ -161,7 +180,7 @@ def _pool_nodes(pool: NodePool) -> list[str]:
 def workload_series(workload: Workload, hours: int) -> list[Series]:
     """The GPUs that the workload held at each moment: their average and maximum."""
     layout = layout_of(workload.cluster)
-    moments = history(workload.cluster, layout, hours)
+    moments = history(workload.cluster, layout, hours, owners=True)
     points = tuple(point(moment, owned_by(moment, [str(workload.pk)])) for moment in moments)
     return [Series(workload.name, points)] if any(p.measured for p in points) else []
 
@@ -197,9 +216,9 @@ def _node_groups(cluster: Cluster, moment: Moment, layout: Layout, by: str) -> l
     names: dict[str, list[tuple[str, int]]] = {}
     for name, pool, gpus in Node.objects.filter(cluster=cluster).values_list("name", "node_pool", "gpu_capacity"):
         names.setdefault((pool or "default") if by == "pool" else name, []).append((name, gpus))
-    found = []
+    found, places = [], node_positions(layout)
     for key, nodes in names.items():
-        figures = summary(moment, positions(layout, [name for name, _gpus in nodes]))
+        figures = summary(moment, together(places, [name for name, _gpus in nodes]))
         taken = int(sum(held.get(name, 0) for name, _gpus in nodes))
         found.append(Group(key, key, with_expected(figures, gpus=sum(gpus for _name, gpus in nodes), held=taken)))
     return found
@@ -219,11 +238,11 @@ def _owner_groups(user: Person, cluster: Cluster, moment: Moment, by: str) -> li
     keys: dict[tuple[str, str], list[str]] = {}
     for owner in dict.fromkeys((*moment.owners, *held)):
         keys.setdefault(_owner_label(owner, known, by), []).append(owner)
-    found = []
+    found, places = [], owner_positions(moment)
     for (key, label), owners in keys.items():
         taken = sum(held.get(owner, 0) for owner in owners)
         found.append(
-            Group(key, label, with_expected(summary(moment, owned_by(moment, owners)), gpus=taken, held=taken))
+            Group(key, label, with_expected(summary(moment, together(places, owners)), gpus=taken, held=taken))
         )
     return found
 
@@ -240,15 +259,29 @@ def _emptiest(group: Group) -> tuple[bool, float, str]:
     return (average is None, average or 0.0, group.label)
 
 
-def _moment(row: MetricFrame, layout: Layout, *, only_utilisation: bool = False) -> Moment:
-    """The frame unpacked; memory and temperature are left empty where nobody asks for them."""
+def _moment(row: MetricFrame, layout: Layout, *, owners: bool) -> Moment:
+    """The utilisation of a frame, unpacked; memory and temperature are left empty."""
     size = layout.size
     nothing = np.empty(0, np.uint8)
     return Moment(
         at=row.at,
         utilisation=unpack_bytes(bytes(row.utilisation), size),
-        memory=nothing if only_utilisation else unpack_bytes(bytes(row.memory), size),
-        temperature=nothing if only_utilisation else unpack_bytes(bytes(row.temperature), size),
+        memory=nothing,
+        temperature=nothing,
+        present=unpack_flags(bytes(row.present), size),
+        owner=unpack_owners(bytes(row.owner), size),
+        owners=tuple(row.owners) if owners else (),
+    )
+
+
+def _whole(row: MetricFrame, layout: Layout) -> Moment:
+    """The frame unpacked."""
+    size = layout.size
+    return Moment(
+        at=row.at,
+        utilisation=unpack_bytes(bytes(row.utilisation), size),
+        memory=unpack_bytes(bytes(row.memory), size),
+        temperature=unpack_bytes(bytes(row.temperature), size),
         present=unpack_flags(bytes(row.present), size),
         owner=unpack_owners(bytes(row.owner), size),
         owners=tuple(row.owners),

@@ -5,8 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+import numpy.typing as npt
 
 from metrics.frames import UNMEASURED, Bytes, Layout, Owners
+
+Indices = npt.NDArray[np.intp]
+NOWHERE: Indices = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +60,47 @@ class Point:
 IDLE_BELOW = 5
 
 
-def positions(layout: Layout, nodes: Sequence[str]) -> "np.typing.NDArray[np.bool_]":
-    """A mask of the GPUs on these nodes."""
-    wanted = set(nodes)
-    chosen = np.array([name in wanted for name in layout.nodes], dtype=bool)
-    return np.repeat(chosen, layout.slots)
+def node_positions(layout: Layout) -> dict[str, Indices]:
+    """Where the GPUs of each node stand in a frame."""
+    return {
+        name: np.arange(index * layout.slots, (index + 1) * layout.slots) for index, name in enumerate(layout.nodes)
+    }
 
 
-def owned_by(moment: Moment, keys: Sequence[str]) -> "np.typing.NDArray[np.bool_]":
-    """A mask of the GPUs that these owners held at that moment."""
+def positions(layout: Layout, nodes: Sequence[str]) -> Indices:
+    """Where the GPUs of these nodes stand."""
+    return together(node_positions(layout), nodes)
+
+
+def owner_positions(moment: Moment) -> dict[str, Indices]:
+    """Where the GPUs of each owner stood at that moment."""
+    order = np.argsort(moment.owner, kind="stable")
+    bounds = np.searchsorted(moment.owner[order], np.arange(1, len(moment.owners) + 2))
+    return {key: order[bounds[index] : bounds[index + 1]] for index, key in enumerate(moment.owners)}
+
+
+def owned_by(moment: Moment, keys: Sequence[str]) -> Indices:
+    """Where the GPUs of these owners stood at that moment."""
     wanted = set(keys)
     numbers = [index + 1 for index, key in enumerate(moment.owners) if key in wanted]
-    mask: np.typing.NDArray[np.bool_] = np.isin(moment.owner, numbers)
-    return mask
+    return np.flatnonzero(np.isin(moment.owner, numbers)) if numbers else NOWHERE
 
 
-def summary(moment: Moment, mask: "np.typing.NDArray[np.bool_] | None" = None) -> Summary:
-    """Figures over the GPUs of the mask (None: all) that their exporter listed."""
-    here = moment.present.astype(bool)
-    if mask is not None:
-        here &= mask
-    values = moment.utilisation[here]
+def together(places: Mapping[str, Indices], keys: Sequence[str]) -> Indices:
+    """The positions of several keys; those that are not known have none."""
+    found = [places[key] for key in keys if key in places]
+    return np.concatenate(found) if found else NOWHERE
+
+
+def summary(moment: Moment, at: Indices | None = None) -> Summary:
+    """Figures over the GPUs at these positions (None: all) that their exporter listed."""
+    present, values, owner = _chosen(moment, at)
+    values, owner = values[present], owner[present]
     known = values[values != UNMEASURED]
-    held = moment.owner[here] > 0
+    held = owner > 0
     held_known = values[held & (values != UNMEASURED)]
     return Summary(
-        gpus=int(here.sum()),
+        gpus=len(values),
         measured=len(known),
         average=float(known.mean()) if len(known) else None,
         maximum=int(known.max()) if len(known) else None,
@@ -96,18 +115,19 @@ def with_expected(found: Summary, *, gpus: int, held: int) -> Summary:
     return replace(found, gpus=max(found.gpus, gpus), held=max(found.held, held))
 
 
-def point(moment: Moment, mask: "np.typing.NDArray[np.bool_] | None" = None, *, held_only: bool = False) -> Point:
-    """One moment of the series over the mask; `held_only`: only GPUs that somebody holds."""
-    here = moment.present.astype(bool)
-    if mask is not None:
-        here &= mask
-    if held_only:
-        here &= moment.owner > 0
-    values = moment.utilisation[here]
-    known = values[values != UNMEASURED]
+def point(moment: Moment, at: Indices | None = None, *, held_only: bool = False) -> Point:
+    """One moment of the series over the positions; `held_only`: only GPUs that somebody holds."""
+    present, values, owner = _chosen(moment, at)
+    known = values[present & (owner > 0) & (values != UNMEASURED) if held_only else present & (values != UNMEASURED)]
     if not len(known):
         return Point(moment.at, None, None, 0)
     return Point(moment.at, float(known.mean()), int(known.max()), len(known))
+
+
+def _chosen(moment: Moment, at: Indices | None) -> tuple[npt.NDArray[np.bool_], Bytes, Owners]:
+    if at is None:
+        return moment.present.astype(bool), moment.utilisation, moment.owner
+    return moment.present[at].astype(bool), moment.utilisation[at], moment.owner[at]
 
 
 def distribution(moment: Moment) -> Mapping[str, int]:

@@ -20,6 +20,7 @@ from topology.models import NodePool
 from workloads.models import Workload
 
 HOURS = (1, 6, 24, 168)
+MAX_GROUPS = 100
 GROUPS = ("pool", "node", "project", "workload")
 
 
@@ -88,13 +89,15 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
     context: dict[str, Any] = {"freshness": selectors.freshness(cluster), "topics": f"metrics.Frame@{cluster.pk}"}
     if moment is None:
         return context
+    groups = selectors.groups_now(request.user, cluster, moment, layout, by)
     lines = selectors.cluster_series(selectors.history(cluster, layout, hours))
     tenths = {str(i): f"{i * 10}–{i * 10 + 10} %" for i in range(10)} | {"unmeasured": _("not measured")}
     return context | {
         "summary": selectors.cluster_now(cluster, moment),
         "figure": _figure(_named(lines), hours),
         "distribution": distribution_figure(distribution(moment), tenths),
-        "groups": selectors.groups_now(request.user, cluster, moment, layout, by),
+        "groups": groups[:MAX_GROUPS],
+        "more_groups": max(0, len(groups) - MAX_GROUPS),
         "at": moment.at,
     }
 

@@ -94,7 +94,8 @@ def pool_tree(pool: NodePool, levels: Sequence[str]) -> Tree:
 def pool_facts(pool: NodePool) -> list[NodeFacts]:
     """The nodes that the pool's scheduler shard selects, with the GPUs that bound pods hold on each."""
     label = "" if pool.is_default else pool.name
-    nodes = Node.objects.filter(cluster=pool.cluster_id, node_pool=label)
+    columns = ("name", "labels", "gpu_capacity", "gpu_allocatable", "ready", "cordoned")
+    nodes = Node.objects.filter(cluster=pool.cluster_id, node_pool=label).values_list(*columns)
     held = dict(
         Pod.objects.filter(cluster=pool.cluster_id, gpus__gt=0)
         .exclude(node_name="")
@@ -104,13 +105,13 @@ def pool_facts(pool: NodePool) -> list[NodeFacts]:
     )
     return [
         NodeFacts(
-            name=node.name,
-            labels=node.labels,
-            gpus=node.gpu_capacity,
-            allocated=held.get(node.name, Decimal(0)),
-            unhealthy=max(0, node.gpu_capacity - (node.gpu_allocatable or 0)),
-            usable=node.ready == "True" and not node.cordoned,
+            name=name,
+            labels=labels,
+            gpus=gpus,
+            allocated=held.get(name, Decimal(0)),
+            unhealthy=max(0, gpus - (allocatable or 0)),
+            usable=ready == "True" and not cordoned,
             pool=pool.name,
         )
-        for node in nodes
+        for name, labels, gpus, allocatable, ready, cordoned in nodes
     ]

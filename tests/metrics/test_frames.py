@@ -18,7 +18,18 @@ from metrics.frames import (
     unpack_flags,
     unpack_owners,
 )
-from metrics.series import Moment, Point, distribution, owned_by, point, positions, summary
+from metrics.series import (
+    Moment,
+    Point,
+    distribution,
+    node_positions,
+    owned_by,
+    owner_positions,
+    point,
+    positions,
+    summary,
+    together,
+)
 
 AT = datetime(2026, 11, 29, 18, tzinfo=UTC)
 READINGS = {
@@ -62,15 +73,17 @@ def test_65_a_summary_says_average_maximum_and_how_many_were_measured() -> None:
 
 
 def test_unmeasured_is_not_zero() -> None:
-    nothing = summary(moment(), np.array([False, False, True] + [False] * 5))
+    nothing = summary(moment(), np.array([2, 3]))
 
     assert (nothing.gpus, nothing.average, nothing.maximum) == (1, None, None)
 
 
-def test_masks_choose_nodes_and_owners() -> None:
+def test_positions_choose_nodes_and_owners() -> None:
     assert point(moment(), positions(LAYOUT, ["b"])).average == 40
     assert point(moment(), owned_by(moment(), ["w1"])) == Point(AT, 80.0, 80, 1)
     assert point(moment(), owned_by(moment(), ["unknown"])).measured == 0
+    assert {key: list(at) for key, at in owner_positions(moment()).items()} == {"w1": [0], "ns/p2": [1]}
+    assert list(together(node_positions(LAYOUT), ["b", "unknown"])) == [4, 5, 6, 7]
 
 
 def test_a_mean_counts_only_what_was_measured() -> None:

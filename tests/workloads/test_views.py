@@ -235,3 +235,90 @@ def test_the_list_costs_the_same_number_of_queries_however_long_it_is(
 
     with django_assert_max_num_queries(10):
         client.get(reverse("workloads:list"))
+
+
+def test_t1_zero_is_printed_as_zero(workload: Workload, client_of: Any, viewer: Any) -> None:
+    Workload.objects.update(gpus_held=0, gpus_requested=0)
+
+    text = client_of(viewer).get(reverse("workloads:list")).content.decode()
+
+    assert text.count('<span class="zero">0</span>') >= 2
+    assert "N/A" not in text
+
+
+def test_t2_a_false_condition_that_stands_first_is_not_the_phase(
+    workload: Workload, client_of: Any, viewer: Any
+) -> None:
+    Workload.objects.update(phase="Running")
+
+    text = client_of(viewer).get(reverse("workloads:detail", args=[workload.pk])).content.decode()
+
+    head = text[text.index('id="head-phase"') :][:400]
+    assert "Running" in head
+    assert "PlacementArrived" not in head
+
+
+def test_t3_the_same_name_in_two_clusters_is_two_rows(
+    workload: Workload, client_of: Any, admin: Any, actor: Any
+) -> None:
+    from clusters.models import Cluster
+    from organizations.models import Department, Project, Quota
+    from topology.models import NodePool
+    from workloads.services import submit_workload
+
+    other = Cluster.objects.create(name="cluster-b", server="http://127.0.0.1:1", credential=b"")
+    pool = NodePool.objects.create(cluster=other, name="default")
+    department = Department.objects.create(cluster=other, name="research")
+    project = Project.objects.create(cluster=other, department=department, name="assistant", namespace="elsewhere")
+    Quota.objects.create(cluster=other, project=project, node_pool=pool, queue_name="assistant")
+    source = MULTINODE.replace("name: qwen", "name: vllm-disagg")
+    twin = submit_workload(actor(admin), project=project, source=source)
+
+    text = client_of(admin).get(reverse("workloads:list")).content.decode()
+    one = client_of(admin).get(reverse("workloads:list"), {"cluster": "cluster-b"}).context["table"]
+
+    assert f'id="row-{workload.pk}"' in text
+    assert f'id="row-{twin.pk}"' in text
+    assert [row.pk for row in one.rows] == [twin.pk]
+
+
+def test_t11_more_held_than_asked_is_shown_and_not_clamped(workload: Workload, client_of: Any, viewer: Any) -> None:
+    Workload.objects.update(gpus_held=40, gpus_requested=32)
+
+    row = client_of(viewer).get(reverse("workloads:list")).context["table"].rows[0]
+
+    assert (row.gpus_held, row.gpus_requested) == (40, 32)
+
+
+def test_79_a_page_draws_a_bounded_number_of_pods(workload: Workload, client_of: Any, viewer: Any) -> None:
+    Pod.objects.bulk_create(
+        Pod(
+            cluster=workload.cluster,
+            uid=f"uid-{number}",
+            name=f"vllm-disagg-0-{number:04d}",
+            namespace="runai-assistant",
+            resource_version="1",
+            created_at=timezone.now(),
+            phase="Pending",
+            graph="vllm-disagg",
+        )
+        for number in range(300)
+    )
+
+    text = client_of(viewer).get(reverse("workloads:detail", args=[workload.pk])).content.decode()
+
+    assert text.count("?pod=vllm-disagg-0-") == 200
+    assert "200 of 300" in text
+
+
+def test_81_clearing_the_filters_shows_the_whole_list_again(
+    workload: Workload, submit: Any, client_of: Any, viewer: Any
+) -> None:
+    submit(MULTINODE)
+    client, url = client_of(viewer), reverse("workloads:list")
+
+    totals = [
+        client.get(url, query).context["table"].total for query in ({"filter": "phase==Pending"}, {}, {"q": "qwen"})
+    ]
+
+    assert totals == [1, 2, 1]
