@@ -45,6 +45,7 @@ async def run_actors(client: KubeClient, hooks: Hooks | None, options: ActorOpti
             group.create_task(run(), name=name)
         group.create_task(context.events.run(), name="events")
         group.create_task(context.informers.run(), name="informers")
+        group.create_task(context.informers.settle(), name="settle")
 
 
 def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
