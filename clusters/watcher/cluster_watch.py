@@ -20,7 +20,7 @@ from clusters.models import Cluster
 from clusters.watcher import store
 from clusters.watcher.changes import Change, Interest
 from clusters.watcher.observed import OBSERVED, ObservedKind
-from clusters.watcher.pending import Batch, Pending
+from clusters.watcher.pending import MAX_WAITING, Batch, Pending
 from clusters.watcher.stream import Stream
 from core.errors import MusterError
 
@@ -47,6 +47,7 @@ class ClusterWatch:
     _threads: list[Thread] = field(default_factory=list)
     _gateway: KubeGateway | None = None
     _heartbeat_at: float = 0.0
+    is_behind: bool = False  # as much waited as may: a list is being read faster than it is written
 
     def start(self) -> None:
         """Begin. Raises the error of an unreadable credential; everything later is in the streams' states."""
@@ -81,10 +82,12 @@ class ClusterWatch:
     def flush(self) -> int:
         """Write what waits, one transaction a kind, and tell who is interested; how many objects changed."""
         written: list[Change] = []
+        self.is_behind = False
         for stream, kind in zip(self.streams, self.observed, strict=True):
             batch = stream.pending.take()
             if not batch:
                 continue
+            self.is_behind |= len(batch.upserts) >= MAX_WAITING
             try:
                 written += self._write(kind, batch)
             except (DatabaseError, store.LeaseLost):
@@ -141,7 +144,7 @@ class ClusterWatch:
 
     def _write_until_stopped(self) -> None:
         try:
-            while not self._stopped.wait(FLUSH_SECONDS):
+            while not self._stopped.wait(0 if self.is_behind else FLUSH_SECONDS):
                 self._write_once()
             self._write_once()
         except store.LeaseLost:

@@ -202,8 +202,10 @@ def _sum(containers: Iterable[wire.Container], resource: str) -> Decimal:
 
 
 def _quantity(amounts: Mapping[str, wire.Quantity], resource: str) -> Decimal:
+    if resource not in amounts:
+        return Decimal(0)
     try:
-        return max(parse_quantity(amounts.get(resource, 0)), Decimal(0))
+        return max(parse_quantity(amounts[resource]), Decimal(0))
     except InvalidInput:
         return Decimal(0)
 

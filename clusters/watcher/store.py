@@ -5,6 +5,7 @@ The transaction repeats the lease on the cluster, so a watcher that lost it cann
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -56,32 +57,31 @@ def write_batch(cluster_id: UUID, watcher: str, kind: ObservedKind, batch: Batch
     """
     if not (batch.upserts or batch.deletes):
         return []
-    rows = [kind.row(item) for item in batch.upserts.values()]
-    for row in rows:
-        row.cluster_id = cluster_id
     with transaction.atomic():
         if not Cluster.objects.filter(pk=cluster_id, watcher=watcher).update(watcher_until=timezone.now() + LEASE):
             raise LeaseLost
-        changes = [*_delete(cluster_id, kind, batch.deletes), *_upsert(cluster_id, kind, rows)]
+        changes = _delete(cluster_id, kind, batch.deletes)
+        items = iter(batch.upserts.values())
+        while chunk := list(islice(items, CHUNK)):
+            changes += _upsert(cluster_id, kind, chunk)
         if changes:
             publish(f"{kind.model._meta.label}@{cluster_id}")
     return changes
 
 
-def _upsert(cluster_id: UUID, kind: ObservedKind, rows: Sequence[Any]) -> list[Change]:
+def _upsert(cluster_id: UUID, kind: ObservedKind, items: Sequence[Any]) -> list[Change]:
+    """Rows are made for a chunk at a time: those of a whole list at once would be most of the watcher's memory."""
     manager = kind.model._default_manager
-    uids = [row.uid for row in rows]
+    rows = [kind.row(item) for item in items]
     columns = ("uid", *GPU_COUNTS, "gpu_changes") if kind.model is Node else ("uid",)
-    old: dict[str, list[Any]] = {}
-    for start in range(0, len(uids), CHUNK):
-        found = manager.filter(cluster_id=cluster_id, uid__in=uids[start : start + CHUNK])
-        old |= {uid: rest for uid, *rest in found.values_list(*columns)}
-    if kind.model is Node:
-        for row in rows:
+    found = manager.filter(cluster_id=cluster_id, uid__in=[row.uid for row in rows])
+    old: dict[str, list[Any]] = {uid: rest for uid, *rest in found.values_list(*columns)}
+    for row in rows:
+        row.cluster_id = cluster_id
+        if kind.model is Node:
             row.gpu_changes = _gpu_changes(row, old.get(row.uid))
     manager.bulk_create(
         rows,
-        batch_size=CHUNK,
         update_conflicts=True,
         unique_fields=("cluster", "uid"),
         update_fields=_columns(kind.model),

@@ -102,10 +102,7 @@ class Stream:
         seen: set[str] = set()
         resource_version = ""
         for page in self.gateway.iter_pages(path, self.kind.decode_page):
-            for item in page.items:
-                uid = self._read(item)
-                if uid:
-                    seen.add(uid)
+            self._read_page(page.items, seen)
             resource_version = page.resource_version
             self.state.event_at = datetime.now(UTC)
             if self.stopped.is_set():
@@ -158,18 +155,25 @@ class Stream:
             if self.kind.mirrors_deletes:
                 self.pending.delete(uid, version)
         else:
-            self._read(item)
+            self._read(item, uid, version)
         self.state.resource_version = version
 
-    def _read(self, item: Any) -> str:
-        """Note one object; its uid if it is of interest."""
-        uid, version = _identity(item)
+    def _read_page(self, items: list[Any], seen: set[str]) -> None:
+        """Note the objects of a page. Most are as they were: of those nothing needs to be decided anew."""
+        known = self.pending.known
+        for item in items:
+            uid, version = _identity(item)
+            if known.get(uid) == version or self._read(item, uid, version):
+                seen.add(uid)
+
+    def _read(self, item: Any, uid: str, version: str) -> bool:
+        """Note one object; whether it is of interest."""
         if not self.kind.keep(item):
             if uid in self.pending.known:
                 self.pending.delete(uid, "0")
-            return ""
+            return False
         self.pending.upsert(uid, version, item)
-        return uid
+        return True
 
     def _healed(self) -> None:
         if self.state.error:
