@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from clusters import kinds
@@ -68,7 +69,14 @@ def test_drift_is_repaired_and_named(workload: Workload, gateway: Any) -> None:
 
     graph = gateway.object(DGD, "qwen", NAMESPACE)
     assert graph["metadata"]["annotations"]["nvidia.com/kai-scheduler-queue"] == "assistant"
-    assert condition(outcome, "InSync")["reason"] == "Repaired"  # type: ignore[index]
+    repaired = condition(outcome, "InSync")
+    assert repaired is not None
+    assert repaired["reason"] == "DriftRepaired"
+    workload.conditions = [{**repaired, "lastTransitionTime": "2026-11-29T18:00:00Z"}]
+    with time_machine.travel("2026-11-29T18:09:00Z", tick=False):
+        assert condition(sync_workload(workload, gateway), "InSync")["reason"] == "DriftRepaired"  # type: ignore[index]
+    with time_machine.travel("2026-11-29T18:11:00Z", tick=False):
+        assert condition(sync_workload(workload, gateway), "InSync")["status"] == "True"  # type: ignore[index]
 
 
 def test_the_version_that_the_cluster_serves_is_written(workload: Workload, gateway: Any) -> None:

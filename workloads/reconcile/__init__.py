@@ -5,11 +5,14 @@ One flow for create, update, repair, suspension and deletion; the phase stored b
 
 from datetime import timedelta
 
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
 from clusters.connections import gateway_for
 from clusters.drift import Applied, apply_if_different
 from clusters.kube.errors import NameTaken, Rejected
 from clusters.kube.gateway import Gateway
-from core.conditions import Condition
+from core.conditions import Condition, find
 from core.errors import InvalidInput, MusterError
 from core.reconciling import RESYNC, Outcome
 from workloads.manifests import graph_manifest
@@ -20,6 +23,7 @@ from workloads.reconcile.status import status_of
 
 SOON = timedelta(seconds=5)
 LONG = timedelta(minutes=10)
+TOLD_FOR = timedelta(minutes=10)
 
 
 def reconcile_workload(workload: Workload) -> Outcome:
@@ -37,7 +41,11 @@ def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
         applied = _apply(workload, gateway)
     except (InvalidInput, NameTaken, Rejected) as error:
         return _refused(workload, error)
-    conditions = (Condition("Accepted", "True", "Applied"), Condition("Synced", "True", "Applied"), _in_sync(applied))
+    conditions = (
+        Condition("Accepted", "True", "Applied"),
+        Condition("Synced", "True", "Applied"),
+        _in_sync(workload, applied),
+    )
     status = status_of(workload, applied.live or {})
     return Outcome(
         phase=status.phase,
@@ -54,12 +62,19 @@ def _apply(workload: Workload, gateway: Gateway) -> Applied:
     return apply_if_different(gateway, kind, manifest)
 
 
-def _in_sync(applied: Applied) -> Condition:
-    if not applied.drift:
-        return Condition("InSync", "True", "AsRendered")
-    fields = ", ".join(applied.drift)
-    message = f"Somebody else changed {fields}; it was put back."
-    return Condition("InSync", "False", "Repaired", message, arguments=(("fields", fields),))
+def _in_sync(workload: Workload, applied: Applied) -> Condition:
+    """Whether somebody else changed it; a repair stays told for a while, or nobody would ever read of it."""
+    if applied.drift:
+        fields = ", ".join(applied.drift)
+        message = f"Somebody else changed {fields}; it was put back."
+        return Condition("InSync", "False", "DriftRepaired", message, arguments=(("fields", fields),))
+    before = find(workload.conditions, "InSync")
+    if before is not None and before["reason"] == "DriftRepaired":
+        since = parse_datetime(before["lastTransitionTime"])
+        if since is not None and timezone.now() - since < TOLD_FOR:
+            arguments = tuple(before["arguments"].items())
+            return Condition("InSync", "False", "DriftRepaired", before["message"], arguments=arguments)
+    return Condition("InSync", "True", "InSync", "Nobody has changed what Muster wrote.")
 
 
 def _refused(workload: Workload, error: MusterError) -> Outcome:
