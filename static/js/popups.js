@@ -36,5 +36,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("focusout", (event) => {
   const popup = event.target.closest?.("details[data-popup][open]");
-  if (popup && event.relatedTarget && !popup.contains(event.relatedTarget)) popup.open = false;
+  const next = event.relatedTarget;
+  // A press on a word of the popup gives the focus to what surrounds it (main): that is not leaving.
+  if (popup && next && !popup.contains(next) && !next.contains(popup)) popup.open = false;
 });

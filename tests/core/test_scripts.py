@@ -122,6 +122,14 @@ def test_a_filter_offers_what_fits_its_field(tab: Page) -> None:
     expect(tab.locator("#filter-popup form")).to_be_hidden()
 
 
+def test_columns_are_chosen_by_their_words(tab: Page) -> None:
+    tab.locator("#column-popup summary").click()
+    tab.locator("#column-popup label", has_text="Project").click()
+
+    expect(tab.locator("#column-popup input[value=project]")).not_to_be_checked()
+    expect(tab.locator("#column-popup form")).to_be_visible()
+
+
 def test_levels_are_reordered_by_keys_and_buttons(tab: Page) -> None:
     order = tab.locator("[data-order]")
     values = "list => [...list.querySelectorAll('input')].map((input) => input.value.split('/')[1])"
