@@ -23,6 +23,8 @@ class ActorOptions:
     readiness_s: float = 0.4
     termination_s: float = 0.3
     image_retry_s: float = 2.0
+    crash_scale: float = 1.0
+    """Factor on the kubelet's back-off of 10, 20, 40 … 300 s before a crashed container is started again."""
     unreachable_eviction_s: float = 5.0
     """How long a pod stays bound to a lost node (300 s in a real cluster)."""
     schedule_period_s: float = 0.2

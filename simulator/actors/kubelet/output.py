@@ -50,6 +50,12 @@ class Output:
         self._append(namespace, name, _main(pod), ready_line(pod, self._context.timestamp()))
         self._listen_to(pod)
 
+    def crash(self, pod: Object, line: str) -> None:
+        namespace, name = key_of(pod)
+        self._append(namespace, name, "main", line)
+        text = f"Back-off restarting failed container main in pod {name}_{namespace}({pod['metadata']['uid']})"
+        self._event(pod, "BackOff", text, "Warning")
+
     def forget(self, key: Key) -> None:
         self._speakers.pop(key, None)
         if self._logs is not None:
@@ -81,8 +87,8 @@ class Output:
         if serves and len(self._speakers) < SPEAKERS:
             self._speakers[key_of(pod)] = None
 
-    def _event(self, pod: Object, reason: str, message: str) -> None:
-        self._context.events.record((POD, pod), reason, message, component="kubelet")
+    def _event(self, pod: Object, reason: str, message: str, event_type: str = "Normal") -> None:
+        self._context.events.record((POD, pod), reason, message, component="kubelet", event_type=event_type)
 
     def _append(self, namespace: str, pod: str, container: str, line: str) -> None:
         if self._logs is not None:

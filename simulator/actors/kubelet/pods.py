@@ -6,6 +6,7 @@ from clusters.kinds import NODE, POD
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
+from simulator.actors.kubelet.crashes import Exit, back_off, crashed_status, exit_of, restarts_of
 from simulator.actors.kubelet.lifecycle import Step, images_of, status_at, waits_for
 from simulator.actors.kubelet.output import Output
 from simulator.actors.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
@@ -26,6 +27,7 @@ class PodLifecycle(Controller):
         self._output = output
         self._bound_at: dict[str, float] = {}
         self._started_at: dict[str, float] = {}
+        self._crashed_at: dict[str, float] = {}
         self._deleted_at: dict[str, float] = {}
         super().__init__(context)
 
@@ -64,6 +66,9 @@ class PodLifecycle(Controller):
         left = self._started_at.setdefault(uid, now) + self.context.options.readiness_s - now
         if left > 0:
             return left
+        ended = exit_of(pod)
+        if ended is not None:
+            return await self._crash(pod, ended)
         await self._write(pod, Step.READY)
         self._output.ready(pod)
         return None
@@ -84,6 +89,17 @@ class PodLifecycle(Controller):
         self._started_at[uid] = now
         self._output.start(pod)
         return self.context.options.readiness_s
+
+    async def _crash(self, pod: Object, ended: Exit) -> float:
+        """The container has ended; it is started again after a back-off that grows with every time."""
+        uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
+        again = self._crashed_at.get(uid, 0.0) + back_off(restarts_of(pod)) * self.context.options.crash_scale
+        if uid in self._crashed_at and again > now:
+            return again - now
+        self._crashed_at[uid] = now
+        await self.context.put_status(POD, pod, crashed_status(pod, self.context.timestamp(), ended))
+        self._output.crash(pod, ended.line)
+        return back_off(restarts_of(pod) + 1) * self.context.options.crash_scale
 
     async def _collect(self, pod: Object) -> float | None:
         """The pod garbage collector: a pod whose node no longer exists goes, after the eviction time."""
@@ -147,7 +163,7 @@ class PodLifecycle(Controller):
     def _on_removed(self, old: Object | None, new: Object | None) -> None:
         if old is not None and new is None:
             uid = old["metadata"]["uid"]
-            for times in (self._bound_at, self._started_at, self._deleted_at):
+            for times in (self._bound_at, self._started_at, self._crashed_at, self._deleted_at):
                 times.pop(uid, None)
 
     def _on_node(self, old: Object | None, new: Object | None) -> None:

@@ -22,6 +22,7 @@ QUICK = ActorOptions(
     readiness_s=0.02,
     termination_s=0.02,
     image_retry_s=0.1,
+    crash_scale=0.002,
     unreachable_eviction_s=0.2,
     schedule_period_s=0.02,
     retry_period_s=0.5,

@@ -133,3 +133,27 @@ def test_services_have_endpoint_slices_of_their_ready_pods(play):
         assert {e["addresses"][0] for e in endpoints} == {p["status"]["podIP"] for p in pods}
 
     play(scenario)
+
+
+def test_a_worker_with_a_flag_of_a_blog_post_crashes_again_and_again(play):
+    async def scenario(cluster):
+        decode = worker("decode", 1, 1)
+        decode["podTemplate"]["spec"]["containers"][0]["args"] += ["--routing-strategy", "kv-aware"]
+        await cluster.submit(graph(decode))
+
+        async def looping():
+            for pod in await cluster.pods():
+                for status in pod["status"].get("containerStatuses") or ():
+                    if status["restartCount"] >= 2:
+                        return pod, status
+            return None
+
+        pod, status = await cluster.wait_for(looping)
+        assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+        assert status["lastState"]["terminated"]["exitCode"] == 2
+        lines, _ = cluster.server.hooks.logs.lines(("team", pod["metadata"]["name"], "main"))
+        assert lines[-1] == "dynamo.vllm: error: unrecognized arguments: --routing-strategy"
+        ready = [c for c in pod["status"]["conditions"] if c["type"] == "Ready"]
+        assert [c["status"] for c in ready] == ["False"]
+
+    play(scenario)
