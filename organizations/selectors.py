@@ -1,6 +1,6 @@
 """Reads for pages and the API: departments and projects with their quota, what queues hold, what others made."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -9,12 +9,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Case, DecimalField, F, Model, QuerySet, Sum, Value, When
 
 from accounts.models import AccessRule, ScopeType, User
-from accounts.permissions import ROLE_LABELS, reach
-from clusters.models import Cluster, Node
+from accounts.permissions import ROLE_LABELS
+from clusters.models import Node
 from organizations.models import Department, Project, Quota
-from organizations.queue_findings import QueueFinding, find_faults
 from organizations.quota import RESOURCES, UNLIMITED, Total, over, room, total
-from organizations.quota_rows import observed_queues, used
+from organizations.quota_rows import used
 from topology.models import NodePool
 from topology.selectors import PoolFigures, pool_figures
 
@@ -226,46 +225,6 @@ def department_shares(department: Department, visible: Collection[int]) -> list[
         for pk, quota in sorted(own.items())
         if quota.gpu_deserved != 0 or pk in named
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignQueue:
-    """A queue that somebody else made: read-only."""
-
-    name: str
-    cluster: Cluster
-    made_by: str
-    parent: str
-    quota: Any
-    limit: Any
-
-
-def foreign_queues(clusters: Sequence[Cluster]) -> list[ForeignQueue]:
-    """Queues of others in the clusters, by name."""
-    found = []
-    for cluster in clusters:
-        for row in observed_queues(cluster).filter(owner="").order_by("name"):
-            spec = row.manifest.get("spec") or {}
-            gpu = (spec.get("resources") or {}).get("gpu") or {}
-            parent = str(spec.get("parentQueue") or "")
-            found.append(ForeignQueue(row.name, cluster, row.made_by, parent, gpu.get("quota"), gpu.get("limit")))
-    return found
-
-
-def queue_faults(clusters: Sequence[Cluster]) -> list[tuple[Cluster, QueueFinding]]:
-    """What is wrong with the queues of the clusters, whoever made them."""
-    return [
-        (cluster, fault)
-        for cluster in clusters
-        for fault in find_faults(row.manifest for row in observed_queues(cluster))
-    ]
-
-
-def readable_clusters(user: User | AnonymousUser, chosen: Cluster | None) -> list[Cluster]:
-    """Clusters of which `user` may read everything about departments, for what is not ours to scope."""
-    where = reach(user, "department:read")
-    rows = Cluster.objects.all() if where.everywhere else Cluster.objects.filter(pk__in=where.clusters)
-    return list(rows.filter(pk=chosen.pk) if chosen else rows.order_by("name"))
 
 
 @dataclass(frozen=True, slots=True)

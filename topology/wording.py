@@ -143,7 +143,7 @@ _SENTENCES: Mapping[Code, Sentence] = {
 }
 
 # Conditions whose status True is the problem.
-_NEGATIVE = frozenset({"TopologyMismatch", "Overlap"})
+NEGATIVE = frozenset({"TopologyMismatch", "Overlap", "UnknownPools"})
 _SERIOUS = frozenset({"Accepted", "Synced", "QueuesReady", "NamespaceReady"})
 
 _CONDITIONS: Mapping[tuple[str, str], Text] = {
@@ -161,6 +161,7 @@ _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("TopologyMismatch", "TopologyMatch"): gettext_lazy("Every GPU node has the labels of the attached topology."),
     ("TopologyMismatch", "TopologyMismatch"): gettext_lazy("GPU nodes outside topology %(topology)s: %(nodes)s."),
     ("Overlap", "PoolsOverlap"): gettext_lazy("Other pools match the same nodes: %(pools)s. Nodes: %(nodes)s."),
+    ("UnknownPools", "LabelWithoutPool"): gettext_lazy("Nodes carry the label of a pool that is not here: %(nodes)s."),
     ("LabelsOwned", "HeldByOthers"): gettext_lazy("Somebody else holds the pool label on %(nodes)s."),
 }
 
@@ -184,7 +185,7 @@ def condition_item(
 
 def _status(condition: Mapping[str, Any]) -> str:
     type_ = condition["type"]
-    if (condition["status"] == "True") != (type_ in _NEGATIVE):
+    if (condition["status"] == "True") != (type_ in NEGATIVE):
         return "ok"
     if condition["reason"] in ("Deleting", "ParentMissing") or condition["status"] == "Unknown":
         return "wait"

@@ -17,7 +17,7 @@ from clusters.kinds import KAI_QUEUE
 from clusters.selectors import chosen_cluster
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
-from organizations.forms import DepartmentForm, DescriptionForm
+from organizations.forms import DepartmentForm
 from organizations.models import Department, Project
 from organizations.quota import total
 from organizations.tables import DEPARTMENTS
@@ -129,33 +129,18 @@ def department_edit(request: HttpRequest, pk: str) -> HttpResponse:
     """Description and quota; what it would bring about is shown before it is saved."""
     department, head = _head(request, pk, "overview")
     require(request.user, "department:update", department.scope)
-    form = DescriptionForm(request.POST or None, initial={"description": department.description})
-    matrix = shared.matrix_of(request, department.cluster, department)
-    warnings: list[Any] = []
-    if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings = shared.warned(request, matrix, department)
-        saved = (
-            None
-            if warnings
-            else shared.save(
-                form,
-                lambda: services.update_department(
-                    actor_of(request),
-                    department=department,
-                    description=form.cleaned_data["description"].strip(),
-                    quotas=matrix.inputs,
-                    expected_generation=shared.generation_of(request),
-                ),
-            )
-        )
-        if saved is not None:
-            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": department.name})
-            return redirect("organizations:department-detail", department.pk)
-    context = {
-        **head, "form": form, "edit_matrix": matrix, "warnings": warnings,
-        "cancel_url": reverse("organizations:department-detail", args=[department.pk]),
-    }  # fmt: skip
-    return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
+    return shared.edit_page(
+        request,
+        department,
+        head,
+        lambda description, matrix: services.update_department(
+            actor_of(request),
+            department=department,
+            description=description,
+            quotas=matrix.inputs,
+            expected_generation=shared.generation_of(request),
+        ),
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -163,18 +148,9 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then deletes."""
     department = Department.objects.select_related("cluster").get_visible(request.user, pk=pk)
     require(request.user, "department:delete", department.scope)
-    projects = list(department.projects.order_by("name").values_list("name", flat=True))
-    hits = [{"text": name, "icon": "scale"} for name in department.quotas.values_list("queue_name", flat=True)]
-    hits = [{"text": _("the queue %(name)s") % {"name": hit["text"]}, "icon": "scale"} for hit in hits]
-    if projects:
-        text = ngettext(
-            "It has the project %(names)s: delete it first.", "It has the projects %(names)s: delete them first.",
-            len(projects),
-        )  # fmt: skip
-        hits.append({"text": text % {"names": ", ".join(projects)}, "icon": "folder"})
     context = {
         "title": _("Delete department %(name)s") % {"name": department.name},
-        "hits": hits,
+        "hits": _hits(department),
         "name": department.name,
         "act": _("Delete department"),
         "action_url": reverse("organizations:department-delete", args=[department.pk]),
@@ -186,6 +162,22 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
         lambda: services.delete_department(actor_of(request), department=department),
         "organizations:department-list",
     )
+
+
+def _hits(department: Department) -> list[dict[str, Any]]:
+    hits = [
+        {"text": _("the queue %(name)s") % {"name": name}, "icon": "scale"}
+        for name in department.quotas.values_list("queue_name", flat=True)
+    ]
+    projects = list(department.projects.order_by("name").values_list("name", flat=True))
+    if projects:
+        text = ngettext(
+            "It has the project %(names)s: delete it first.",
+            "It has the projects %(names)s: delete them first.",
+            len(projects),
+        )
+        hits.append({"text": text % {"names": ", ".join(projects)}, "icon": "folder"})
+    return hits
 
 
 @require_GET

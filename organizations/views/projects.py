@@ -17,7 +17,7 @@ from clusters.selectors import chosen_cluster
 from core.errors import Conflict, NotFound
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
-from organizations.forms import DescriptionForm, ProjectForm, SecretForm
+from organizations.forms import ProjectForm, SecretForm
 from organizations.models import Department, Project
 from organizations.services import ProjectInput
 from organizations.tables import PROJECTS
@@ -176,33 +176,18 @@ def project_edit(request: HttpRequest, pk: str) -> HttpResponse:
     """Description and quota; what it would bring about is shown before it is saved."""
     project, head = _head(request, pk, "overview")
     require(request.user, "project:update", project.scope)
-    form = DescriptionForm(request.POST or None, initial={"description": project.description})
-    matrix = shared.matrix_of(request, project.cluster, project)
-    warnings: list[Any] = []
-    if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings = shared.warned(request, matrix, project)
-        saved = (
-            None
-            if warnings
-            else shared.save(
-                form,
-                lambda: services.update_project(
-                    actor_of(request),
-                    project=project,
-                    description=form.cleaned_data["description"].strip(),
-                    quotas=matrix.inputs,
-                    expected_generation=shared.generation_of(request),
-                ),
-            )
-        )
-        if saved is not None:
-            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": project.name})
-            return redirect("organizations:project-detail", project.pk)
-    context = {
-        **head, "form": form, "edit_matrix": matrix, "warnings": warnings,
-        "cancel_url": reverse("organizations:project-detail", args=[project.pk]),
-    }  # fmt: skip
-    return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
+    return shared.edit_page(
+        request,
+        project,
+        head,
+        lambda description, matrix: services.update_project(
+            actor_of(request),
+            project=project,
+            description=description,
+            quotas=matrix.inputs,
+            expected_generation=shared.generation_of(request),
+        ),
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -210,6 +195,23 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then deletes."""
     project = Project.objects.select_related("cluster", "department").get_visible(request.user, pk=pk)
     require(request.user, "project:delete", project.scope)
+    context = {
+        "title": _("Delete project %(name)s") % {"name": project.name},
+        "hits": _hits(project),
+        "name": project.name,
+        "act": _("Delete project"),
+        "action_url": reverse("organizations:project-delete", args=[project.pk]),
+        "back_url": reverse("organizations:project-detail", args=[project.pk]),
+    }
+    return shared.confirm_page(
+        request,
+        context,
+        lambda: services.delete_project(actor_of(request), project=project),
+        "organizations:project-list",
+    )
+
+
+def _hits(project: Project) -> list[dict[str, Any]]:
     if project.adopts_namespace:
         namespace = _("The namespace %(name)s stays: it was there before.")
     else:
@@ -236,20 +238,7 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
         }
         for b in protecting_rows(project)[:20]
     ]
-    context = {
-        "title": _("Delete project %(name)s") % {"name": project.name},
-        "hits": hits,
-        "name": project.name,
-        "act": _("Delete project"),
-        "action_url": reverse("organizations:project-delete", args=[project.pk]),
-        "back_url": reverse("organizations:project-detail", args=[project.pk]),
-    }
-    return shared.confirm_page(
-        request,
-        context,
-        lambda: services.delete_project(actor_of(request), project=project),
-        "organizations:project-list",
-    )
+    return hits
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Project, dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.permissions import Scope, has_right
@@ -13,8 +14,8 @@ from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.models import Cluster
 from core.errors import Conflict, InvalidInput, NotPermitted, Stale
-from organizations import selectors
-from organizations.forms import Matrix, add_faults, read_matrix
+from organizations import cluster_queues
+from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
 from organizations.impact import warnings_of
 from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
@@ -25,12 +26,12 @@ Row = Department | Project
 
 def list_context(request: HttpRequest, cluster: Cluster | None) -> dict[str, Any]:
     """Notices of the lists: clusters that are not current, queues that endanger the cluster."""
-    clusters = selectors.readable_clusters(request.user, cluster)
+    clusters = cluster_queues.readable_clusters(request.user, cluster)
     stale = cluster_selectors.stale_clusters(request.user, cluster, "queues")
     return {
         "stale": cluster_presenting.stale_sentences(stale),
-        "faults": [fault_item(*found) for found in selectors.queue_faults(clusters)],
-        "foreign": selectors.foreign_queues(clusters),
+        "faults": [fault_item(*found) for found in cluster_queues.queue_faults(clusters)],
+        "foreign": cluster_queues.foreign_queues(clusters),
     }
 
 
@@ -73,6 +74,29 @@ def save(form: Any, act: Callable[[], Any]) -> Any:
     except (Conflict, Stale) as error:
         form.add_error(None, error.message)
     return None
+
+
+def edit_page(
+    request: HttpRequest, row: Row, head: dict[str, Any], update: Callable[[str, Matrix], Row]
+) -> HttpResponse:
+    """Description and quota of a row that exists; what a change would bring about is shown before it is saved."""
+    form = DescriptionForm(request.POST or None, initial={"description": row.description})
+    matrix = matrix_of(request, row.cluster, row)
+    warnings: list[Any] = []
+    if request.method == "POST" and form.is_valid() and not matrix.has_errors:
+        warnings = warned(request, matrix, row)
+        description = form.cleaned_data["description"].strip()
+        if not warnings and save(form, lambda: update(description, matrix)) is not None:
+            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
+            return redirect(f"organizations:{head['kind']}-detail", row.pk)
+    context = {
+        **head,
+        "form": form,
+        "edit_matrix": matrix,
+        "warnings": warnings,
+        "cancel_url": reverse(f"organizations:{head['kind']}-detail", args=[row.pk]),
+    }
+    return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
 
 
 def confirm_page(

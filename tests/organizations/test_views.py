@@ -182,7 +182,9 @@ def test_row_2_unlimited_is_a_word_in_lists_and_csv_and_sorts_last(page: Client,
 
 
 @pytest.mark.usefixtures("quotas")
-def test_rows_4_14_and_16_zero_prints_zero_and_borrowing_is_shown(page: Client, project: Project) -> None:
+def test_rows_4_11_14_and_16_and_trap_t1_zero_prints_zero_and_borrowing_is_shown(
+    page: Client, project: Project
+) -> None:
     zero = {"gpu": "0", "cpu": "0", "memory": "0"}
     Quota.objects.filter(project=project).update(gpu_weight=0, usage={"allocated": zero, "requested": zero})
     idle = page.get(f"/projects/{project.pk}/")

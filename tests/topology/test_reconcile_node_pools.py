@@ -166,6 +166,21 @@ def test_the_default_pool_is_the_absence_of_the_label_and_writes_nothing(
     assert gateway.names(kinds.KAI_SCHEDULING_SHARD) == ["h200"]
 
 
+@pytest.mark.parametrize("value", ["default", "gone"])
+def test_nodes_with_the_label_of_no_pool_are_named_on_the_default_pool(
+    value: str, pool: NodePool, default_pool: NodePool, gateway: FakeGateway
+) -> None:
+    put_node(gateway, "gpu-1")
+    put_node(gateway, "gpu-2")
+    for name, label in (("gpu-1", value), ("gpu-2", "h200")):
+        gateway.edit(kinds.NODE, name, metadata={"labels": {NODE_POOL_LABEL: label}}, manager="kubectl-label")
+
+    found = condition(sync_node_pool(default_pool, gateway), "UnknownPools")
+
+    assert (found.status, dict(found.arguments)["nodes"]) == ("True", "gpu-1")
+    assert f"gpu-1 ({value})" in found.message
+
+
 def test_row_13_a_pool_that_matches_nothing_is_empty(pool: NodePool, gateway: FakeGateway) -> None:
     assert sync_node_pool(pool, gateway).phase == "Empty"
 

@@ -119,7 +119,11 @@ def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _phase_message(conditions: Sequence[Mapping[str, Any]]) -> str:
-    wrong = [c for c in conditions if (c["status"] == "True") == (c["type"] in ("TopologyMismatch", "Overlap"))]
+    wrong = [
+        c
+        for c in conditions
+        if (c["status"] == "True") == (c["type"] in ("TopologyMismatch", "Overlap", "UnknownPools"))
+    ]
     return " ".join(str(c["message"]) for c in wrong)
 
 

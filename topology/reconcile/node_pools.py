@@ -43,6 +43,7 @@ def sync_node_pool(pool: NodePool, gateway: Gateway) -> Outcome:
     if pool.is_default:
         labelled = Labelled(members=list(gateway.list(NODE, label_selector=f"!{NODE_POOL_LABEL}")))
         synced = [Condition("Synced", "True", "NothingToWrite", "The default pool is the nodes without a pool label.")]
+        synced += _unknown_pools(pool, gateway)
     else:
         labelled = label_nodes(gateway, _label_of(pool), _rivals(pool))
         synced = _sync_shard(pool, gateway, owner)
@@ -103,6 +104,21 @@ def _label_conditions(pool: NodePool, found: Labelled) -> list[Condition]:
         condition = _about("Overlap", "True", "PoolsOverlap", message, list(found.shared), pools=", ".join(pools))
         conditions.append(condition)
     return conditions
+
+
+def _unknown_pools(pool: NodePool, gateway: Gateway) -> list[Condition]:
+    """Nodes that carry the label of no pool, `default` included: no scheduler sees them (kai-scheduler.md, trap 10)."""
+    known = set(NodePool.objects.filter(cluster=pool.cluster_id).exclude(label_key="").values_list("name", flat=True))
+    lost = {
+        node["metadata"]["name"]: value
+        for node in gateway.list(NODE, label_selector=NODE_POOL_LABEL)
+        if (value := labels_of(node).get(NODE_POOL_LABEL, "")) not in known
+    }
+    if not lost:
+        return []
+    named = ", ".join(f"{node} ({value})" for node, value in _first(lost))
+    message = f"Nodes carry {NODE_POOL_LABEL} of a pool that Muster does not know: {named}. No pool of Muster has them."
+    return [_about("UnknownPools", "True", "LabelWithoutPool", message, list(lost))]
 
 
 def _mismatch(pool: NodePool, members: Sequence[Manifest]) -> list[Condition]:

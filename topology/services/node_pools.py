@@ -81,7 +81,11 @@ def update_node_pool(
         setattr(pool, column, value)
     if "label_key" in spec or "label_value" in spec:
         _refuse_taken_label(pool)
-    changed = change_spec(pool, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
+    try:
+        with transaction.atomic():
+            changed = change_spec(pool, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
+    except IntegrityError as error:
+        raise Conflict(_("The label was taken by another node pool in this moment.")) from error
     audit.record(actor, "update", changed, before=before, after=_shown(spec))
     publish_row(changed)
     return changed
