@@ -1,6 +1,6 @@
 """The state of one cycle: nodes, queues and jobs built from a snapshot, and a journal to undo attempts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_ord
 from scheduling.structs import Pod, PodGroup, Resources, SchedulerConfig, Snapshot
 
 Entry = Callable[[], None]
-Placed = tuple[Pod, Status, int]
+Columns = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+"""Job, status and row of each pod; -1 for none."""
 
 IDLE_SHARE = {Status.RUNNING: -1, Status.ALLOCATED: -1, Status.RELEASING: -1, Status.PIPELINED: 0}
 RELEASING_SHARE = {Status.RUNNING: 0, Status.ALLOCATED: 0, Status.RELEASING: 1, Status.PIPELINED: -1}
@@ -44,43 +45,65 @@ class Session:
 
         A pod that names an unknown subgroup asks for nothing.
         """
-        index = {key: number for number, key in enumerate(self.jobs)}
-        names = [job.podsets.keys() for job in self.jobs.values()]
-        members: list[list[Placed]] = [[] for _ in range(len(index) + 1)]
-        restless: set[int] = set()
-        rows = self.nodes.row
-        facts: list[tuple[int, int, int]] = []
-        requests: list[Triple] = []
-        sharing: list[tuple[int, Pod]] = []
+        pods = list(self.snapshot.pods)
         counted = counted_as(self.nodes.least_memory)
-        for number, each in enumerate(self.snapshot.pods):
-            pod = each
-            if pod.gpu_fraction or pod.gpu_memory_mib:
-                pod = counted(pod)
-                sharing.append((number, pod))
-            status = Status.RUNNING if pod.phase == "Running" and not pod.releasing else _status(pod)
-            row = rows.get(pod.node, -1) if pod.node else -1
-            group = index.get(pod.podgroup, -1)
-            members[group].append((pod, status, row))
-            if status is Status.PENDING and group >= 0 and (pod.subgroup or DEFAULT_PODSET) not in names[group]:
-                status = Status.GATED
-            facts.append((group, status, row))
-            asked = pod.requests
-            requests.append((asked.cpu, asked.memory, asked.gpu))
-            if status is not Status.RUNNING or pod.subgroup:
-                restless.add(group)
-            if self.nodes.neighbours is not None and row >= 0 and status in IDLE_SHARE:
-                self.nodes.neighbours.book(pod, row, 1)
-        if facts:
-            self._book(np.array(facts, dtype=np.intp), np.array(requests), sharing)
-        else:
-            self._sum_up(np.zeros((0, 3)), np.zeros(0, dtype=np.intp))
-        for number, job in enumerate(self.jobs.values()):
-            self._fill_job(job, members[number], calm=number not in restless)
+        sharing = [number for number, pod in enumerate(pods) if pod.gpu_fraction or pod.gpu_memory_mib]
+        for number in sharing:
+            pods[number] = counted(pods[number])
+        index = {key: number for number, key in enumerate(self.jobs)}
+        place = self.nodes.row
+        groups = _column(index.get(pod.podgroup, -1) for pod in pods)
+        rows = _column(place.get(pod.node, -1) for pod in pods)
+        statuses = _column(_status(pod) for pod in pods)
+        requests = np.column_stack(
+            [
+                np.fromiter((pod.requests.cpu for pod in pods), np.float64, len(pods)),
+                np.fromiter((pod.requests.memory for pod in pods), np.float64, len(pods)),
+                np.fromiter((pod.requests.gpu for pod in pods), np.float64, len(pods)),
+            ]
+        )
+        if self.nodes.neighbours is not None:
+            for number in np.flatnonzero((rows >= 0) & np.isin(statuses, ON_NODE)).tolist():
+                self.nodes.neighbours.book(pods[number], int(rows[number]), 1)
+        asking = statuses == Status.PENDING
+        names = [job.podsets.keys() for job in self.jobs.values()]
+        for number in np.flatnonzero(asking & (groups >= 0)).tolist():
+            asking[number] = (pods[number].subgroup or DEFAULT_PODSET) in names[groups[number]]
+        self._book((groups, statuses, rows), requests, asking, [(number, pods[number]) for number in sharing])
+        restless = statuses != Status.RUNNING
+        restless |= np.fromiter((pod.subgroup != "" for pod in pods), bool, len(pods))
+        self._fill_jobs(pods, (groups, statuses, rows), set(groups[restless].tolist()))
 
-    def _book(self, facts: NDArray[np.intp], requests: NDArray[np.float64], sharing: list[tuple[int, Pod]]) -> None:
+    def _fill_jobs(self, pods: list[Pod], columns: Columns, restless: set[int]) -> None:
+        """Give the jobs their pods; those of a calm gang are made only when somebody asks for them."""
+        groups, statuses, rows = columns
+        order = np.argsort(groups, kind="stable")
+        bounds = np.searchsorted(groups[order], np.arange(len(self.jobs) + 1)).tolist()
+        for number, job in enumerate(self.jobs.values()):
+            own = order[bounds[number] : bounds[number + 1]]
+
+            def make(own: NDArray[np.intp] = own) -> list[Task]:
+                members = [(pods[each], Status(int(statuses[each])), int(rows[each])) for each in own.tolist()]
+                members.sort(key=lambda member: pod_order(member[0]))
+                return [Task(pod, status, row) for pod, status, row in members]
+
+            if number in restless or job.group.subgroups:
+                held = job.allocated
+                for task in make():
+                    job.add(task)
+                job.allocated = held
+            else:
+                _promise_tasks(job, len(own), make)
+
+    def _book(
+        self,
+        columns: Columns,
+        requests: NDArray[np.float64],
+        asking: NDArray[np.bool_],
+        sharing: list[tuple[int, Pod]],
+    ) -> None:
         """Take room on the nodes, and tell the queues what is held and asked."""
-        groups, statuses, rows = facts.T
+        groups, statuses, rows = columns
         placed = (rows >= 0) & np.isin(statuses, ON_NODE)
         taken = np.column_stack((requests, np.ones(len(requests))))
         for number, pod in sharing:
@@ -94,7 +117,7 @@ class Session:
         self._sum_up(requests[foreign], rows[foreign])
         counted = np.isin(statuses, tuple(COUNTED))
         held = self._by_group(groups, requests, counted)
-        asked = self._by_group(groups, requests, counted | (statuses == Status.PENDING))
+        asked = self._by_group(groups, requests, counted | asking)
         for job, holds, asks in zip(self.jobs.values(), held, asked, strict=True):
             job.allocated = list(holds)
             self.queues.ask(job.queue, asks)
@@ -125,32 +148,6 @@ class Session:
         sums = self.nodes.allocatable[self.nodes.usable].sum(axis=0)[:3]
         sums = sums - foreign[self.nodes.usable[rows]].sum(axis=0)
         self.total = from_triple([float(amount) for amount in sums])
-
-    def _fill_job(self, job: Job, members: list[Placed], *, calm: bool) -> None:
-        """Give a job its pods; those of a calm gang are made only when somebody asks for them."""
-        if calm and not job.group.subgroups:
-            self._promise_tasks(job, members)
-            return
-        held = job.allocated
-        for task in self._tasks(members):
-            job.add(task)
-        job.allocated = held
-
-    def _promise_tasks(self, job: Job, members: list[Placed]) -> None:
-        podset = job.podsets[DEFAULT_PODSET]
-        podset.size = podset.active = podset.used = podset.alive = len(members)
-
-        def make() -> list[Task]:
-            tasks = self._tasks(members)
-            for task in tasks:
-                task.job, task.podset = job, podset
-            return tasks
-
-        podset.make_tasks = make
-
-    def _tasks(self, members: list[Placed]) -> list[Task]:
-        ordered = sorted(members, key=lambda each: pod_order(each[0]))
-        return [Task(pod, status, row) for pod, status, row in ordered]
 
     def mark(self) -> int:
         """A point to roll back to."""
@@ -249,12 +246,31 @@ ON_NODE = tuple(int(status) for status in IDLE_SHARE)
 HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
 
 
+def _column(values: Iterable[int]) -> NDArray[np.intp]:
+    return np.array(list(values), dtype=np.intp)
+
+
+def _promise_tasks(job: Job, count: int, make: Callable[[], list[Task]]) -> None:
+    podset = job.podsets[DEFAULT_PODSET]
+    podset.size = podset.active = podset.used = podset.alive = count
+
+    def tasks() -> list[Task]:
+        made = make()
+        for task in made:
+            task.job, task.podset = job, podset
+        return made
+
+    podset.make_tasks = tasks
+
+
 def heeded(group: PodGroup) -> bool:
     """Whether the scheduler looks at a gang at all: not one that failed once and wants no second try."""
     return group.scheduling_backoff == NO_BACKOFF or not group.backed_off
 
 
 def _status(pod: Pod) -> Status:
+    if pod.phase == "Running" and not pod.releasing:
+        return Status.RUNNING
     if pod.phase in ("Succeeded", "Failed"):
         return Status[pod.phase.upper()]
     if pod.releasing:

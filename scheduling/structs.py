@@ -11,7 +11,7 @@ import msgspec
 UNLIMITED = -1.0
 
 
-class Resources(msgspec.Struct, frozen=True):
+class Resources(msgspec.Struct, frozen=True, gc=False):
     """Amounts of the three resources that queues divide; pod slots are counted beside them."""
 
     gpu: float = 0.0
@@ -19,7 +19,7 @@ class Resources(msgspec.Struct, frozen=True):
     memory: float = 0.0
 
 
-class Taint(msgspec.Struct, frozen=True):
+class Taint(msgspec.Struct, frozen=True, gc=False):
     """A node taint; only NoSchedule and NoExecute keep pods away, as in the recordings."""
 
     key: str
@@ -27,7 +27,7 @@ class Taint(msgspec.Struct, frozen=True):
     value: str = ""
 
 
-class Toleration(msgspec.Struct, frozen=True):
+class Toleration(msgspec.Struct, frozen=True, gc=False):
     """A pod toleration: operator Equal or Exists, empty key or effect matches all."""
 
     key: str = ""
@@ -36,7 +36,7 @@ class Toleration(msgspec.Struct, frozen=True):
     effect: str = ""
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Requirement(msgspec.Struct, frozen=True, gc=False):
     """One node affinity expression: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
     key: str
@@ -46,7 +46,7 @@ class Requirement(msgspec.Struct, frozen=True):
     """True when the key is a field path (``metadata.name``) and not a label."""
 
 
-class PodTerm(msgspec.Struct, frozen=True):
+class PodTerm(msgspec.Struct, frozen=True, gc=False):
     """Other pods by their labels, near as far as nodes share a value of ``topology_key``."""
 
     topology_key: str
@@ -55,7 +55,7 @@ class PodTerm(msgspec.Struct, frozen=True):
     """Empty: the namespace of the pod that has the term."""
 
 
-class Node(msgspec.Struct, frozen=True):
+class Node(msgspec.Struct, frozen=True, gc=False):
     """A node of the shard: allocatable amounts and what decides whether a pod may go there."""
 
     name: str
@@ -70,21 +70,21 @@ class Node(msgspec.Struct, frozen=True):
     """Memory of one GPU device, 0 when the node does not say."""
 
 
-class Level(msgspec.Struct, frozen=True):
+class Level(msgspec.Struct, frozen=True, gc=False):
     """One topology level; constraints may name it by label or alias."""
 
     label: str
     alias: str = ""
 
 
-class Topology(msgspec.Struct, frozen=True):
+class Topology(msgspec.Struct, frozen=True, gc=False):
     """A KAI Topology: levels broadest first."""
 
     name: str
     levels: tuple[Level, ...]
 
 
-class TopologyConstraint(msgspec.Struct, frozen=True):
+class TopologyConstraint(msgspec.Struct, frozen=True, gc=False):
     """Where a (sub)group must lie together; empty strings mean unset."""
 
     topology: str = ""
@@ -92,7 +92,7 @@ class TopologyConstraint(msgspec.Struct, frozen=True):
     preferred: str = ""
 
 
-class QueueResource(msgspec.Struct, frozen=True):
+class QueueResource(msgspec.Struct, frozen=True, gc=False):
     """Quota (KAI: deserved), limit and over-quota weight; -1 is unlimited, an absent limit is 0."""
 
     quota: float = 0.0
@@ -103,7 +103,7 @@ class QueueResource(msgspec.Struct, frozen=True):
 UNLIMITED_RESOURCE = QueueResource(UNLIMITED, UNLIMITED, 1.0)
 
 
-class Queue(msgspec.Struct, frozen=True):
+class Queue(msgspec.Struct, frozen=True, gc=False):
     """A scheduling queue; memory amounts are bytes here (the Queue object counts 10^6 bytes)."""
 
     name: str
@@ -122,7 +122,7 @@ class Queue(msgspec.Struct, frozen=True):
     """Value of the node-pool label; "" is the default pool (label absent)."""
 
 
-class SubGroup(msgspec.Struct, frozen=True):
+class SubGroup(msgspec.Struct, frozen=True, gc=False):
     """A subgroup of a pod group: a leaf holds pods, one with children holds subgroups."""
 
     name: str
@@ -132,7 +132,7 @@ class SubGroup(msgspec.Struct, frozen=True):
     topology: TopologyConstraint = TopologyConstraint()
 
 
-class PodGroup(msgspec.Struct, frozen=True):
+class PodGroup(msgspec.Struct, frozen=True, gc=False):
     """A gang. ``min_member`` None counts as 1, 0 is fully elastic; ignored when subgroups exist."""
 
     name: str
@@ -163,7 +163,7 @@ class PodGroup(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class Pod(msgspec.Struct, frozen=True):
+class Pod(msgspec.Struct, frozen=True, gc=False):
     """A pod that this scheduler (``podgroup`` set) or another one (``podgroup`` empty) places.
 
     ``phase`` is Pending, Running, Succeeded or Failed; a pod with a node counts as allocated unless it
@@ -202,7 +202,7 @@ class Pod(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """One shard at one moment. ``now`` is the caller's clock; the engine has none."""
 
     nodes: tuple[Node, ...]
@@ -214,7 +214,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     pool: str = ""
 
 
-class SchedulerConfig(msgspec.Struct, frozen=True):
+class SchedulerConfig(msgspec.Struct, frozen=True, gc=False):
     """Settings of a shard's scheduler; the defaults are KAI's."""
 
     k_value: float = 1.0
@@ -235,7 +235,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True):
         return packed and self.max_consolidation_preemptees > 0
 
 
-class QueueDetails(msgspec.Struct, frozen=True):
+class QueueDetails(msgspec.Struct, frozen=True, gc=False):
     """The numbers behind a quota verdict (``reasons[].details.queueDetails``)."""
 
     name: str
@@ -248,7 +248,7 @@ class QueueDetails(msgspec.Struct, frozen=True):
     podgroup_requested_non_preemptible: Resources
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """One error of a verdict: KAI's code and text."""
 
     reason: str
@@ -256,7 +256,7 @@ class Reason(msgspec.Struct, frozen=True):
     queue: QueueDetails | None = None
 
 
-class Condition(msgspec.Struct, frozen=True):
+class Condition(msgspec.Struct, frozen=True, gc=False):
     """The condition UnschedulableOnNodePool of a pod group (``status.schedulingConditions``)."""
 
     message: str
@@ -266,14 +266,14 @@ class Condition(msgspec.Struct, frozen=True):
     reason: str = "Unschedulable"
 
 
-class PodCondition(msgspec.Struct, frozen=True):
+class PodCondition(msgspec.Struct, frozen=True, gc=False):
     """PodScheduled=False of a pod that stays pending."""
 
     message: str
     reason: str = "Unschedulable"
 
 
-class Eviction(msgspec.Struct, frozen=True):
+class Eviction(msgspec.Struct, frozen=True, gc=False):
     """A pod that has to go: why, and for which pod group (empty for a stale gang)."""
 
     pod: str
@@ -286,7 +286,7 @@ class Eviction(msgspec.Struct, frozen=True):
     """Node where the same decision puts the pod again, "" when it gets none."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """An event to write: on a PodGroup or a Pod, named by its key."""
 
     kind: str
@@ -297,7 +297,7 @@ class Event(msgspec.Struct, frozen=True):
     annotations: Mapping[str, str] = {}
 
 
-class CycleResult(msgspec.Struct, frozen=True):
+class CycleResult(msgspec.Struct, frozen=True, gc=False):
     """What one cycle decided. Keys are ``namespace/name``, for queues the name.
 
     A pod group absent from ``conditions`` has nothing to report; ``cleared`` names those whose old
