@@ -119,8 +119,14 @@ def suspend_workload(actor: Actor, *, workload: Workload) -> Workload:
 
 @transaction.atomic
 def resume_workload(actor: Actor, *, workload: Workload) -> Workload:
-    """Start a suspended workload again."""
-    return _set_desired_phase(actor, workload, DesiredPhase.RUNNING, "resume")
+    """Start a suspended workload again, in the topology that its pool has now. Raises `InvalidInput` where what was
+    possible when it was submitted is not any more."""
+    _require_change(actor, workload)
+    if workload.desired_phase == DesiredPhase.RUNNING:
+        return workload
+    draft = read_draft(project=workload.project, source=workload.source, workload=workload)
+    _check(draft.submission)
+    return _set_desired_phase(actor, workload, DesiredPhase.RUNNING, "resume", _columns(draft))
 
 
 @transaction.atomic
@@ -238,11 +244,13 @@ def _require_change(actor: Actor, workload: Workload) -> None:
         raise Conflict(_("Workload %(name)s is being deleted.") % {"name": workload.name}, objects=[workload.name])
 
 
-def _set_desired_phase(actor: Actor, workload: Workload, phase: DesiredPhase, action: str) -> Workload:
+def _set_desired_phase(
+    actor: Actor, workload: Workload, phase: DesiredPhase, action: str, spec: Mapping[str, Any] | None = None
+) -> Workload:
     _require_change(actor, workload)
     if workload.desired_phase != phase:
         before = workload.desired_phase
-        change_spec(workload, {"desired_phase": phase})
+        change_spec(workload, {"desired_phase": phase, **(spec or {})})
         audit.record(actor, action, workload, before={"desired_phase": before}, after={"desired_phase": phase})
         publish_row(workload)
     return workload

@@ -239,3 +239,24 @@ def test_a_secret_that_the_project_lacks_is_told_and_does_not_block(submit: Any,
     assert missing_secrets(project, workload.manifest) == {"hf-token-secret": False}
     ProjectSecret.objects.create(project=project, name="hugging-face", kind="hugging-face", content=b"")
     assert missing_secrets(project, workload.manifest) == {}
+
+
+def test_resuming_takes_the_topology_that_the_pool_has_by_then(
+    submit: Any, admin: Any, actor: Any, default_pool: Any
+) -> None:
+    from topology.models import NetworkTopology
+
+    workload = submit(MULTINODE, stopped=True)
+    named = submit(PASTED, stopped=True)
+    default_pool.network_topology = NetworkTopology.objects.create(
+        cluster=default_pool.cluster, name="topology-2", levels=[ZONE, RACK]
+    )
+    default_pool.save(update_fields=["network_topology"])
+
+    services.resume_workload(actor(admin), workload=workload)
+
+    assert (workload.topology_name, workload.preferred_level) == ("topology-2", RACK)
+    with pytest.raises(InvalidInput, match="topology-1"):
+        services.resume_workload(actor(admin), workload=named)
+    named.refresh_from_db()
+    assert named.desired_phase == "Stopped"

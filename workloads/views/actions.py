@@ -51,8 +51,12 @@ def workload_suspend(request: HttpRequest, pk: str) -> HttpResponse:
 def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
     """Start it again."""
     workload = selectors.workload_of(request.user, pk)
-    services.resume_workload(actor_of(request), workload=workload)
-    messages.success(request, _("%(name)s is being resumed.") % {"name": workload.name})
+    try:
+        services.resume_workload(actor_of(request), workload=workload)
+    except InvalidInput as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("%(name)s is being resumed.") % {"name": workload.name})
     return redirect("workloads:detail", workload.pk)
 
 
