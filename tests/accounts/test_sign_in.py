@@ -102,3 +102,10 @@ def test_sign_out_needs_a_post_and_ends_the_session(person, client_of):
     assert client.get("/account/logout").status_code == 405
     assert client.post("/account/logout").status_code == 302
     assert client.get("/").status_code == 302
+
+
+def test_a_fragment_sends_the_whole_page_to_the_sign_in_page_when_the_session_has_ended(db):
+    answer = Client().get("/workloads/", headers={"HX-Request": "true"})
+
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (401, "/account/login?next=/workloads/")
+    assert answer.content == b""
