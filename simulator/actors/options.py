@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from simulator.actors.durations import parse_duration
 
 PLATFORM = frozenset({"dynamo", "grove", "podgrouper", "scheduler", "queues", "kubelet", "nodes", "exporters"})
-CONTROLLER_MANAGER = frozenset({"components", "endpoints"})
-"""What kube-controller-manager does where there is one."""
+CONTROLLER_MANAGER = frozenset({"components", "endpoints", "event-expiry"})
+"""What kube-controller-manager and kube-apiserver do where they are real."""
 ALL_ACTORS = PLATFORM | CONTROLLER_MANAGER
 
 

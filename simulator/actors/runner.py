@@ -10,6 +10,7 @@ from simulator.actors.components import ComponentDeployments
 from simulator.actors.context import Context
 from simulator.actors.dynamo.controller import GraphController
 from simulator.actors.endpoints import EndpointSlices
+from simulator.actors.event_expiry import EventExpiry
 from simulator.actors.exporters.proxies import Exporters
 from simulator.actors.grove.podclique import PodCliqueController
 from simulator.actors.grove.podcliqueset import PodCliqueSetController
@@ -64,6 +65,7 @@ def _actors(context: Context, hooks: Hooks | None) -> list[tuple[str, Callable[[
         "nodes": [NodeLifecycle],
         "components": [ComponentDeployments],
         "endpoints": [EndpointSlices],
+        "event-expiry": [EventExpiry],
     }
     running = [
         (kind.__name__, kind(context).run) for name, kinds in controllers.items() if name in wanted for kind in kinds

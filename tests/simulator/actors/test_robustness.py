@@ -2,9 +2,13 @@
 
 import asyncio
 import contextlib
+from datetime import timedelta
 
-from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_POD_GROUP, NODE, POD
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, EVENT, KAI_POD_GROUP, NODE, POD
+from simulator.actors.context import Context
+from simulator.actors.event_expiry import EventExpiry
 from simulator.actors.informer import Informer
+from simulator.actors.objects import timestamp
 from simulator.actors.runner import run_actors
 from simulator.actors.workqueue import WorkQueue
 from tests.simulator.actors.graphs import bare_graph, worker
@@ -129,5 +133,30 @@ def test_an_index_follows_additions_changes_and_removals(play):
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
+
+    play(scenario, actors=frozenset())
+
+
+def test_events_older_than_an_hour_go_and_younger_ones_stay(play):
+    async def scenario(cluster):
+        context = Context(cluster.client, cluster.options)
+        for name, age in (("old", 3700), ("young", 3500)):
+            moment = timestamp(context.now() - timedelta(seconds=age))
+            body = {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": name, "namespace": "team"},
+                "involvedObject": {"kind": "Pod", "name": "p", "namespace": "team"},
+                "reason": "Test",
+                "message": "m",
+                "type": "Normal",
+                "firstTimestamp": moment,
+                "lastTimestamp": moment,
+            }
+            await cluster.client.create(EVENT, body, "team")
+
+        await EventExpiry(context).expire()
+
+        assert [e["metadata"]["name"] for e in await cluster.objects(EVENT, "team")] == ["young"]
 
     play(scenario, actors=frozenset())
