@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -152,8 +153,11 @@ class KubeGateway:
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:
         """See `Gateway.read_text`. At most 8 MiB; what is longer is cut."""
-        _check_raw_path(path)
-        content = self._transport.request("GET", path, content=Content(accept="*/*"), read_timeout=timeout)
+        bare, _, query = path.partition("?")
+        _check_raw_path(bare)
+        content = self._transport.request(
+            "GET", bare, dict(parse_qsl(query)), content=Content(accept="*/*"), read_timeout=timeout
+        )
         return content[:MAX_TEXT].decode(errors="replace")
 
     def iter_pages(

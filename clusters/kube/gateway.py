@@ -50,5 +50,5 @@ class Gateway(Protocol):
         ...
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:
-        """GET of a plain-text path (pod logs, exporters through the proxy path)."""
+        """GET of a plain-text path with its query, if any (pod logs, exporters through the proxy path)."""
         ...
