@@ -27,7 +27,7 @@ def wake_for(cluster: Cluster, changes: Sequence[Change]) -> None:
         return
     names = {change.name for change in queues}
     live = {row.name: row.manifest for row in observed_queues(cluster).filter(name__in=names)}
-    changed = store_usage(cluster.pk, live.values())
+    changed = store_usage(cluster, live.values())
     parents: dict[int, dict[int, str]] = {}
     rows = Quota.objects.filter(cluster=cluster, queue_name__in=names)
     for quota in rows.select_related("node_pool", "department", "project__department"):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from clusters.kinds import KAI_QUEUE
@@ -51,23 +52,39 @@ def observed_queues(cluster: Cluster) -> "Any":
     return ClusterObject.objects.filter(cluster=cluster, group=KAI_QUEUE.group, plural=KAI_QUEUE.plural)
 
 
-def store_usage(cluster_id: Any, queues: Iterable[Mapping[str, Any]]) -> int:
-    """Copy the status of Queues into the rows that they belong to; a queue without a status is not known yet.
+def store_usage(cluster: Cluster, queues: Iterable[Mapping[str, Any]]) -> int:
+    """Copy the status of Queues into the rows that they belong to. Returns how many rows changed.
 
-    Returns how many rows changed. Values are text in the units of `Quota`.
+    KAI's queue controller writes nothing into the status of an idle queue, so nothing means 0 where the controller
+    is known to write in this cluster, and "not known" where it is not. Values are text in the units of `Quota`.
     """
     statuses = {str(queue["metadata"]["name"]): queue.get("status") or {} for queue in queues}
+    works = any(map(_is_written, statuses.values())) or _controller_works(cluster)
     changed = 0
-    for quota in Quota.objects.filter(cluster_id=cluster_id, queue_name__in=statuses):
-        usage = usage_of(statuses[quota.queue_name])
+    for quota in Quota.objects.filter(cluster=cluster, queue_name__in=statuses):
+        usage = usage_of(statuses[quota.queue_name], idle=works)
         if usage != quota.usage:
             changed += Quota.objects.filter(pk=quota.pk).update(usage=usage, usage_at=timezone.now())
     return changed
 
 
-def usage_of(status: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """A Queue's status in devices, millicores and MB; empty where the queue controller has written none."""
-    return {kind: _amounts(status[kind]) for kind in USAGE if isinstance(status.get(kind), Mapping)}
+def _is_written(status: Mapping[str, Any]) -> bool:
+    return any(status.get(key) for key in (*USAGE, "childQueues"))
+
+
+def _controller_works(cluster: Cluster) -> bool:
+    """Whether the queue controller has written into any queue of the cluster: usage, or a parent's children."""
+    written = Q(manifest__status__allocated__isnull=False) | Q(manifest__status__childQueues__isnull=False)
+    found: bool = observed_queues(cluster).filter(written).exists()
+    return found
+
+
+def usage_of(status: Mapping[str, Any], *, idle: bool = False) -> dict[str, dict[str, str]]:
+    """A Queue's status in devices, millicores and MB. What is absent is left out, or 0 with `idle`."""
+    found = {kind: status.get(kind) for kind in USAGE}
+    if idle:
+        return {kind: _amounts(amounts or {}) for kind, amounts in found.items()}
+    return {kind: _amounts(amounts) for kind, amounts in found.items() if isinstance(amounts, Mapping)}
 
 
 def _amounts(found: Mapping[str, Any]) -> dict[str, str]:

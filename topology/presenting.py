@@ -205,7 +205,7 @@ def comparison(cluster_id: Any, wanted: Sequence[tuple[Kind, dict[str, Any]]]) -
         ).first()
         if seen is None:
             continue
-        actual.append(seen.manifest)
+        actual.append(_in_order(seen.manifest))
         prefix = f"{kind.kind} " if len(wanted) > 1 else ""
         for path in differences(manifest, seen.manifest):
             at = ".".join(path)
@@ -217,6 +217,12 @@ def comparison(cluster_id: Any, wanted: Sequence[tuple[Kind, dict[str, Any]]]) -
         "manager": "muster",
         "read_at": read_at,
     }
+
+
+def _in_order(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The keys as people write them: what it is, then metadata, spec, status."""
+    first = ("apiVersion", "kind", "metadata", "spec", "status")
+    return {key: manifest[key] for key in (*first, *(k for k in manifest if k not in first)) if key in manifest}
 
 
 def _at(manifest: Any, path: Sequence[str]) -> Any:

@@ -65,7 +65,7 @@ def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents 
     except NotServed as error:
         message = f"The cluster does not serve KAI's Queue ({error.message}): install KAI Scheduler."
         found.problems.append(Condition("Synced", "False", "NotServed", message))
-    store_usage(owner.cluster_id, live)
+    store_usage(owner.cluster, live)
     return found
 
 

@@ -42,7 +42,9 @@ def test_status_changes_are_stored_and_wake_nobody_while_drift_and_loss_do(
     observe(cluster, gateway)
     wake_for(cluster, changes)
     assert awake() == []
-    assert project.quotas.get().usage == {"allocated": {"gpu": "3", "cpu": "0", "memory": "0"}}
+    usage = project.quotas.get().usage
+    assert usage["allocated"] == {"gpu": "3", "cpu": "0", "memory": "0"}
+    assert usage["requested"]["gpu"] == "0"
 
     gateway.edit(kinds.KAI_QUEUE, "assistant", spec={"parentQueue": "elsewhere"})
     observe(cluster, gateway)
@@ -53,6 +55,24 @@ def test_status_changes_are_stored_and_wake_nobody_while_drift_and_loss_do(
     observe(cluster, gateway)
     wake_for(cluster, changes)
     assert awake() == ["research", "assistant"]
+
+
+def test_an_idle_queue_holds_0_where_the_controller_writes_and_is_not_known_where_it_does_not(
+    project: Project, gateway: FakeGateway
+) -> None:
+    sync_department(project.department, gateway)
+    sync_project(project, gateway)
+    change = Change(kinds.KAI_QUEUE, "modified", "assistant")
+
+    observe(project.cluster, gateway)
+    wake_for(project.cluster, [change])
+    unknown = project.quotas.get().usage
+    gateway.set_status(kinds.KAI_QUEUE, "research", status={"childQueues": ["assistant"]})
+    observe(project.cluster, gateway)
+    wake_for(project.cluster, [change])
+
+    assert unknown == {}
+    assert project.quotas.get().usage["allocated"] == {"gpu": "0", "cpu": "0", "memory": "0"}
 
 
 def test_the_default_department_is_made_when_a_cluster_shows_its_nodes(cluster: Cluster) -> None:
