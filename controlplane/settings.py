@@ -91,6 +91,8 @@ PRODUCTION = _flag("MUSTER_PRODUCTION", default=bool(os.environ.get("DATABASE_UR
 SECRET_KEY = _secret_key()
 ALLOWED_HOSTS = _list("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
+# How often a cluster's lists are read whole, whatever its watches say: what heals an event that never came.
+RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
 
 INSTALLED_APPS = (
     "django.contrib.auth",

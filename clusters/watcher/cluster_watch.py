@@ -10,6 +10,7 @@ from threading import Event, Thread
 from time import monotonic
 
 import structlog
+from django.conf import settings
 from django.db import DataError, IntegrityError, close_old_connections, connection
 from django.db import Error as DatabaseError
 from django.utils import timezone
@@ -61,7 +62,8 @@ class ClusterWatch:
         self._gateway = gateway = KubeGateway(connection_of(self.cluster))
         for kind in self.observed:
             pending = Pending(store.known_versions(self.cluster.pk, kind))
-            self.streams.append(Stream(gateway, kind, pending, self._stopped, self.cluster.name))
+            every = float(settings.RELIST_SECONDS)
+            self.streams.append(Stream(gateway, kind, pending, self._stopped, self.cluster.name, every))
         for stream in self.streams:
             self._spawn(f"{self.cluster.name}/{stream.kind.name}", stream)
 

@@ -1,7 +1,8 @@
 """Lists and watches one kind of one cluster, for ever, into its `Pending`. No Django.
 
-list (paged) → watch with bookmarks → resume at the last version → … ; 410 in any form → list again. Failures wait
-with jitter, twice as long each time. While it fails, `state` says so: what is shown is stale, never empty.
+list (paged) → watch with bookmarks → resume at the last version → … ; 410 in any form → list again, and now and then
+without a reason: an event that never came leaves no other trace. Failures wait with jitter, twice as long each time.
+While it fails, `state` says so: what is shown is stale, never empty.
 """
 
 import random
@@ -79,18 +80,21 @@ class Stream:
     pending: Pending
     stopped: Event
     cluster: str = ""
+    relist_seconds: float = 600.0
     state: StreamState = field(default_factory=StreamState)
     _failures: int = 0
     _version: int = 0
     _must_list: bool = True
+    _list_again_at: float = 0.0
 
     def run(self) -> None:
         """List and watch until stopped. A broken watch resumes where it was; an expired one begins with a list."""
         while not self.stopped.is_set():
             try:
-                if self._must_list:
+                if self._must_list or monotonic() >= self._list_again_at:
                     self.relist()
                     self._must_list = False
+                    self._list_again_at = monotonic() + self.relist_seconds * random.uniform(0.8, 1.2)  # noqa: S311
                 self.watch_once()
             except GatewayError as error:
                 self._must_list |= isinstance(error, Gone | NotServed)

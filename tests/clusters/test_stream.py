@@ -35,11 +35,13 @@ class Clock(threading.Event):
 def start() -> Iterator[Start]:
     running: list[tuple[ScriptedServer, Stream, threading.Thread]] = []
 
-    def begin(*answers: Answer, kind: ObservedKind = NODES, known: dict[str, str] | None = None) -> object:
+    def begin(
+        *answers: Answer, kind: ObservedKind = NODES, known: dict[str, str] | None = None, relist_seconds: float = 600
+    ) -> object:
         server = ScriptedServer(*answers)
         timeouts = Timeouts(connect=1.0, read=1.0, watch=1, watch_read=0.3)
         gateway = KubeGateway(Connection("c", server.url, timeouts=timeouts))
-        stream = Stream(gateway, kind, Pending(known), Clock(), "c")
+        stream = Stream(gateway, kind, Pending(known), Clock(), "c", relist_seconds)
         thread = threading.Thread(target=stream.run, daemon=True)
         thread.start()
         running.append((server, stream, thread))
@@ -186,6 +188,22 @@ def test_a_frozen_watch_is_left_and_resumed(start: Start) -> None:
     assert watched_from(server)[:2] == ["5", "7"]
     assert lists(server) == 1
     until(lambda: stream.state.error == "")
+
+
+def test_an_event_that_never_came_is_made_up_for_by_the_next_list(start: Start) -> None:
+    _server, stream = start(
+        lambda e: e.page([node("a", version=3), node("b", version=4)], "5"),
+        hold,
+        lambda e: e.page([node("a", version=6), node("c", version=8)], "9"),
+        hold,
+        relist_seconds=0.05,
+    )
+
+    until(lambda: stream.state.lists >= 2)
+
+    batch = stream.pending.take()
+    assert batch.deletes == {"uid-b"}
+    assert set(batch.upserts) == {"uid-a", "uid-c"}
 
 
 def test_the_production_timeouts_notice_a_frozen_watch_within_75_seconds() -> None:
