@@ -21,6 +21,7 @@ from workloads import document as documents
 from workloads.checks import Submission, check_submission, is_non_preemptible, placement_of, raise_for
 from workloads.graph import Graph, component_path, parse_graph
 from workloads.models import DesiredPhase, Preemptibility, Workload
+from workloads.reconcile.preview import submission_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def read_draft(
     """
     document = documents.load(source)
     graph = parse_graph(document)
-    pool = _pool_of(project, graph, node_pool)
+    pool = _pool_of(project, graph, node_pool, workload)
     return Draft(source, Submission(project, pool, graph, document, workload))
 
 
@@ -195,6 +196,7 @@ def _check(submission: Submission) -> None:
     if any(check.code == "NameTaken" for check in checks) and submission.workload is None:
         raise _name_taken(submission.graph.name)
     raise_for(checks)
+    submission_manifest(submission)  # raises where the version that the cluster serves lacks a field
 
 
 def _name_taken(name: str) -> Conflict:
@@ -202,7 +204,7 @@ def _name_taken(name: str) -> Conflict:
     return Conflict(message % {"name": name}, objects=[name])
 
 
-def _pool_of(project: Project, graph: Graph, given: NodePool | None) -> NodePool:
+def _pool_of(project: Project, graph: Graph, given: NodePool | None, workload: Workload | None) -> NodePool:
     pools = NodePool.objects.filter(cluster=project.cluster_id).select_related("network_topology")
     asked = graph.wishes.node_pool
     if given is not None and asked and asked != given.name:
@@ -210,7 +212,10 @@ def _pool_of(project: Project, graph: Graph, given: NodePool | None) -> NodePool
         raise InvalidInput.of("node_pool", message % {"asked": asked[:63], "given": given.name}, given.name)
     if given is not None:
         return given
-    pool = pools.filter(name=asked).first() if asked else pools.filter(label_key="").first()
+    if asked:
+        pool = pools.filter(name=asked).first()
+    else:  # a pool that was chosen beside the document, when it was submitted, stays
+        pool = (pools.filter(pk=workload.node_pool_id) if workload else pools.filter(label_key="")).first()
     if pool is None:
         message = _("there is no node pool “%(name)s”") % {"name": asked[:63] or "default"}
         raise InvalidInput.of("node_pool", message, ", ".join(pools.order_by("name").values_list("name", flat=True)))

@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.models import AuditEntry
 from clusters.models import ClusterObject
 from core.errors import Conflict, InvalidInput, NotPermitted
+from organizations.models import Quota
 from tests.workloads.samples import DISAGG, FICTION, MULTINODE
 from workloads import services
 from workloads.document import edit
@@ -224,6 +225,22 @@ def test_suspend_resume_and_delete_are_intents_with_an_audit_row_each(submit: An
         services.suspend_workload(actor(admin), workload=workload)
 
 
+def test_a_pool_chosen_beside_the_document_stays_through_every_change(
+    submit: Any, quota: Any, h200: Any, admin: Any, actor: Any
+) -> None:
+    Quota.objects.create(
+        cluster=h200.cluster, project=quota.project, node_pool=h200, queue_name="assistant-h200", gpu_deserved=32
+    )
+    workload = submit(MULTINODE, node_pool=h200)
+
+    services.scale_workload(actor(admin), workload=workload, component="decode", replicas=3)
+    services.suspend_workload(actor(admin), workload=workload)
+    services.resume_workload(actor(admin), workload=workload)
+
+    workload.refresh_from_db()
+    assert workload.node_pool == h200
+
+
 def test_a_clone_is_the_same_document_under_another_name(submit: Any) -> None:
     workload = submit(PASTED)
 
@@ -260,3 +277,11 @@ def test_resuming_takes_the_topology_that_the_pool_has_by_then(
         services.resume_workload(actor(admin), workload=named)
     named.refresh_from_db()
     assert named.desired_phase == "Stopped"
+
+
+def test_what_the_served_version_cannot_hold_is_refused_at_submission(submit: Any, cluster: Any, project: Any) -> None:
+    cluster.served = {"nvidia.com": {"dynamographdeployments": ["v1alpha1"]}}
+    cluster.save(update_fields=["served"])
+    project.refresh_from_db()
+
+    assert faults(submit, MULTINODE) == [("spec.components[1].minAvailable", "leave it out")]
