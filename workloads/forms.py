@@ -11,12 +11,10 @@ from topology.models import NodePool
 from workloads import document as documents
 from workloads import selectors
 from workloads.blueprints import DEFAULT, blueprint
-from workloads.checks import Check, Submission, check_submission, placement_of, quotas_of
+from workloads.checks import Check, Submission, check_submission, quotas_of
 from workloads.document import dump
 from workloads.editing import Fields, RoleFields, changes_of, fields_of
-from workloads.manifests import WorkloadSpec
-from workloads.models import Preemptibility, Workload
-from workloads.reconcile.preview import manifest_for
+from workloads.reconcile.preview import submission_manifest
 from workloads.services import read_draft
 
 Input = Mapping[str, str]
@@ -154,26 +152,8 @@ def _check(page: DraftPage) -> None:
 
 def preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
     """The manifest that would be applied, as YAML, or why it cannot be rendered."""
-    project, pool, graph = submission.project, submission.pool, submission.graph
-    quota, _parent = quotas_of(project, pool)
-    if quota is None:
-        return "", ()
-    topology, required, preferred = placement_of(submission)
-    spec = WorkloadSpec(
-        name=graph.name,
-        namespace=project.namespace,
-        owner=f"{Workload._meta.label}.…",
-        workload="…",
-        document=submission.document,
-        queue=quota.queue_name,
-        node_pool="" if pool.is_default else pool.name,
-        topology=topology,
-        required=required,
-        preferred=preferred,
-        priority_class=graph.wishes.priority_class,
-        preemptibility=graph.wishes.preemptibility or Preemptibility.PREEMPTIBLE.value,
-    )
     try:
-        return dump(manifest_for(spec, project.cluster)), ()
+        manifest = submission_manifest(submission)
     except InvalidInput as error:
         return "", tuple(Check("Version", "bad", f.field, f.message, f.allowed) for f in error.faults)
+    return dump(manifest) if manifest else "", ()

@@ -68,6 +68,9 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
     expect(tab.get_by_text("The placement arrived")).to_be_visible()
     expect(tab.get_by_text(re.compile("All pods stand in one rack"))).to_be_visible()
 
+    tab.get_by_role("link", name="Logs", exact=True).click()
+    expect(tab.locator("#log")).not_to_be_empty()
+
     submit(tab, gang("too-large", REQUIRED))
     says_which_level_is_short(tab, cluster)
     delete(tab, "too-large")

@@ -4,9 +4,10 @@ from typing import Any
 
 from clusters.models import ClusterObject
 from core.errors import InvalidInput
+from workloads.checks import Submission, placement_of, quotas_of
 from workloads.graph import API_VERSIONS
 from workloads.manifests import Manifest, Target, WorkloadSpec, graph_manifest
-from workloads.models import Workload
+from workloads.models import Preemptibility, Workload
 from workloads.reconcile.spec import spec_of
 
 
@@ -16,6 +17,31 @@ def rendered_manifest(workload: Workload) -> Manifest | None:
         return manifest_for(spec_of(workload), workload.cluster)
     except InvalidInput:
         return None
+
+
+def submission_manifest(submission: Submission) -> Manifest | None:
+    """The graph that a submission would make; None where the project has no queue on the pool. Raises
+    `InvalidInput` where the served version lacks a field."""
+    project, pool, graph = submission.project, submission.pool, submission.graph
+    quota, _parent = quotas_of(project, pool)
+    if quota is None:
+        return None
+    topology, required, preferred = placement_of(submission)
+    spec = WorkloadSpec(
+        name=graph.name,
+        namespace=project.namespace,
+        owner=f"{Workload._meta.label}.…",
+        workload="…",
+        document=submission.document,
+        queue=quota.queue_name,
+        node_pool="" if pool.is_default else pool.name,
+        topology=topology,
+        required=required,
+        preferred=preferred,
+        priority_class=graph.wishes.priority_class,
+        preemptibility=graph.wishes.preemptibility or Preemptibility.PREEMPTIBLE.value,
+    )
+    return manifest_for(spec, project.cluster)
 
 
 def manifest_for(spec: WorkloadSpec, cluster: Any) -> Manifest:
