@@ -1,6 +1,6 @@
 """``python -m scheduling.replay FILE…``: replay recorded cases and print the agreement by family.
 
-Exit code 1 below a bar. The last line sums up.
+Exit code 1 below a bar, 2 for a file that holds no cases of these kinds. The last line sums up.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from scheduling.divisions import compare_division
 from scheduling.golden import Replay, gangs_of, per_node, read_cases
 from scheduling.live import comparable, compare_live
 from scheduling.structs import CycleResult
@@ -21,6 +22,7 @@ Json = Mapping[str, Any]
 PLACEMENT_FAMILIES = frozenset("abcdefh")
 EVICTION_FAMILIES = frozenset("kt")
 LIVE = "live-"
+DIVISION = "share-"
 LIVE_BAR = 0.97
 BARS = {"verdict": 0.995, "nodes": 0.99, "victims": 0.98, "messages": 0.95, "share": 1.0}
 
@@ -43,6 +45,8 @@ def compare(case: Json) -> Outcome:
     Aspects: ``verdict`` (what runs in the end, reason codes of every cycle), ``nodes`` (pods of each
     workload per node), ``victims`` (number in every cycle), ``messages`` (texts as sets), ``share``.
     """
+    if "output" in case:
+        return Outcome(case["id"], DIVISION + case["family"], compare_division(case))
     if case.get("via") == "live":
         return Outcome(case["id"], LIVE + case["family"], compare_live(case))
     replay = Replay(case["input"])
@@ -109,11 +113,11 @@ class Tally:
 
     def table(self) -> list[str]:
         """One line per family."""
-        lines = ["family  cases " + " ".join(f"{aspect:>9}" for aspect in BARS)]
+        lines = ["family            cases " + " ".join(f"{aspect:>9}" for aspect in BARS)]
         for family in sorted({each.family for each in self.outcomes}):
             cells = [self.rate(aspect, {family}) for aspect in BARS]
             rates = " ".join(f"{100 * good / total:8.2f}%" for good, total in cells)
-            lines.append(f"{family:6} {cells[0][1]:6} {rates}")
+            lines.append(f"{family:16} {cells[0][1]:6} {rates}")
         return lines
 
     def below_bar(self) -> list[str]:
@@ -128,6 +132,8 @@ class Tally:
         ]
         live = frozenset(each.family for each in self.outcomes if each.family.startswith(LIVE))
         checks.extend((aspect, live, LIVE_BAR) for aspect in ("verdict", "nodes", "victims", "messages"))
+        divisions = frozenset(each.family for each in self.outcomes if each.family.startswith(DIVISION))
+        checks.append(("share", divisions, BARS["share"]))
         missed = []
         for aspect, families, bar in checks:
             good, total = self.rate(aspect, families)
@@ -147,6 +153,9 @@ def main(arguments: list[str]) -> int:
     tally = Tally()
     for path in options.files:
         for case in read_cases(path):
+            if "input" not in case:
+                print(f"{path}: {case.get('id', 'a line')} is not a recorded case: it has no field 'input'")
+                return 2
             if options.family and case["family"] not in options.family:
                 continue
             if case.get("via") == "live" and not comparable(case):
