@@ -53,7 +53,7 @@ check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/mypy .
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py catalogues check
-	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file - | diff -u openapi.yaml - || { echo "openapi.yaml is not current: run make openapi"; exit 1; }
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn | diff -u openapi.yaml - || { echo "openapi.yaml is not current: run make openapi"; exit 1; }
 
 openapi: $(STAMP_DEV) ## write openapi.yaml anew
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file openapi.yaml
