@@ -63,6 +63,7 @@ def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
 @require_POST
 def workload_bulk(request: HttpRequest, action: str) -> HttpResponse:
     """Suspend or resume the selected workloads; each that cannot be is named with the reason."""
+    require(request.user, "workloads:update")
     act = {"suspend": services.suspend_workload, "resume": services.resume_workload}.get(action)
     if act is None:
         raise NotFound(_("There is no such act."))
