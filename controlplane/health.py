@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from clusters.models import Cluster
 from controlplane import heartbeats
@@ -38,6 +39,18 @@ def parts() -> Sequence[Part]:
 def is_ready(found: Sequence[Part]) -> bool:
     """Whether every required part is healthy."""
     return all(part.healthy for part in found if part.required)
+
+
+def notices() -> Sequence[str]:
+    """What people should know who wait for something: which part stands still, and what that means to them."""
+    found = []
+    if not _process("worker").healthy:
+        found.append(gettext("No worker runs: what is asked for is kept, and waits until one does."))
+    if not _process("beat").healthy:
+        found.append(gettext("The clock does not run: what changes in the clusters is looked at later than usual."))
+    if broker.is_lost() or not broker.is_alive():
+        found.append(gettext("The broker does not answer: work goes on, later than usual."))
+    return found
 
 
 def _database() -> Part:

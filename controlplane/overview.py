@@ -17,6 +17,7 @@ from clusters.components import COMPONENTS
 from clusters.gpus import GpuStrip
 from clusters.models import Cluster
 from clusters.selectors import WatchState, gpu_strip, stale_clusters
+from controlplane import health
 from core.templatetags.quantities import gpus as in_words
 from core.templatetags.quantities import percent
 from metrics.figures import utilisation_figure
@@ -216,7 +217,7 @@ def utilisation_chart(user: User, cluster: Cluster | None) -> dict[str, Any] | N
 def context(user: User, cluster: Cluster | None) -> dict[str, Any]:
     """Everything that the page draws; a panel whose right is missing is absent, not empty."""
     query = urlencode({"cluster": cluster.name}) if cluster else ""
-    shown: dict[str, Any] = {"cluster": cluster, "health": cluster_health(user, cluster)}
+    shown: dict[str, Any] = {"cluster": cluster, "health": cluster_health(user, cluster), "notices": health.notices()}
     pools: list[PoolRow] = []
     count = 0
     if has_right(user, "nodepools:read"):

@@ -87,3 +87,17 @@ def test_metrics_hold_parts_and_counts_and_no_names_of_objects(cluster, default_
     assert 'muster_part_up{part="database"} 1.0' in text
     assert 'muster_rows_due{kind="topology.NodePool"} 1.0' in text
     assert "assistant" not in text
+
+
+def test_field_report_76_the_overview_names_the_part_that_stands_still(admin, client_of, broker_url):
+    beat("worker", timedelta(minutes=5))
+    beat("beat")
+    stands = "No worker runs: what is asked for is kept, and waits until one does."
+
+    assert stands in client_of(admin).get("/").content.decode()
+
+    beat("second-worker")
+    Heartbeat.objects.filter(process="second-worker/host").update(kind="worker")
+    text = client_of(admin).get("/").content.decode()
+    assert stands not in text
+    assert "does not answer: work goes on" not in text
