@@ -76,15 +76,17 @@ def project_head(user: Any, project: Project, matrix: Sequence[PoolQuota], tab: 
     url = reverse("organizations:project-detail", args=[project.pk])
     sees_department = has_right(user, "department:read", project.department.scope)
     above = reverse("organizations:department-detail", args=[project.department_id]) if sees_department else ""
+    sees_secrets = has_right(user, "credentials:read", project.scope)
     tabs = [
         ("overview", _("Overview"), None),
-        ("secrets", _("Secrets"), project.secrets.count()),
+        *([("secrets", _("Secrets"), project.secrets.count())] if sees_secrets else []),
         ("events", _("Events"), None),
         ("yaml", _("YAML"), None),
     ]
     return {
         "row": project,
         "kind": "project",
+        "sees_secrets": sees_secrets,
         "crumbs": [
             {"label": _("Projects"), "url": reverse("organizations:project-list")},
             {"label": project.department.name, "url": above},

@@ -103,7 +103,7 @@ def project_detail(request: HttpRequest, pk: str) -> HttpResponse:
         **head,
         "shares": selectors.department_shares(project.department, _visible_ids(request)),
         "members": selectors.members(project),
-        "secrets": list(project.secrets.order_by("name")),
+        "secrets": list(project.secrets.order_by("name")) if head["sees_secrets"] else [],
         "conditions": conditions_of(project.conditions),
     }
     return render(request, "organizations/project_detail.html", context)
@@ -117,6 +117,7 @@ def _visible_ids(request: HttpRequest) -> set[int]:
 def project_secrets(request: HttpRequest, pk: str) -> HttpResponse:
     """Secrets by name and key, never their content; the form that makes or overwrites one."""
     project, head = _head(request, pk, "secrets")
+    require(request.user, "credentials:read", project.scope)
     may_write = has_right(request.user, "credentials:create", project.scope)
     form = SecretForm(request.POST or None)
     if request.method == "POST":

@@ -32,7 +32,8 @@ PAGES = [
     "/projects/{project}/delete/",
     "/node-pools/{pool}/quotas/",
 ]
-WRITES = [path for path in PAGES if path.endswith(("/new/", "/edit/", "/delete/"))]
+# Pages that reading departments and projects is not enough for.
+WRITES = [path for path in PAGES if path.endswith(("/new/", "/edit/", "/delete/", "/secrets/"))]
 
 
 @pytest.fixture
@@ -326,6 +327,19 @@ def test_people_of_one_project_see_neither_names_nor_links_of_the_others(
     assert mine.get(f"/projects/{other.pk}/").status_code == 404
     assert mine.get(f"/projects/{project.pk}/edit/").status_code == 403
     assert mine.get(f"/projects/{project.pk}/secrets/").status_code == 200
+
+
+@pytest.mark.usefixtures("quotas")
+def test_who_may_not_read_credentials_does_not_learn_their_names(
+    page: Client, viewer: User, client_of: Any, project: Project
+) -> None:
+    page.post(f"/projects/{project.pk}/secrets/", {"kind": "opaque", "name": "payroll-db", "content": "A=1"})
+
+    content = client_of(viewer).get(f"/projects/{project.pk}/").content.decode()
+
+    assert "payroll-db" in page.get(f"/projects/{project.pk}/").content.decode()
+    assert "payroll-db" not in content
+    assert "/secrets/" not in content
 
 
 @pytest.mark.usefixtures("quotas")
