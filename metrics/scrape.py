@@ -1,5 +1,6 @@
 """One round over a cluster's dcgm-exporters through the API's proxy path: bounded in number, time and size."""
 
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -14,6 +15,8 @@ EXPORTER_SELECTORS = ("app=nvidia-dcgm-exporter", "app.kubernetes.io/name=dcgm-e
 DEFAULT_PORT = 9400
 CONCURRENCY = 8
 TIMEOUT = 4.0
+# Well below the limit of a task (90 s).
+ROUND_SECONDS = 60.0
 MAX_TEXT = 4 * 1024 * 1024
 
 
@@ -78,13 +81,17 @@ def _target(pod: dict[str, Any]) -> Target | None:
     return Target(namespace, name, node, port if isinstance(port, int) else DEFAULT_PORT)
 
 
-def read_round(source: Source, targets: Iterable[Target]) -> Round:
-    """Ask every target once, a few at a time. A target that fails costs its node only."""
+def read_round(source: Source, targets: Iterable[Target], *, seconds: float = ROUND_SECONDS) -> Round:
+    """Ask every target once, a few at a time, for `seconds` at most: those whose turn does not come are failures
+    too. A target that fails costs its node only."""
+    deadline = time.monotonic() + seconds
     result = Round()
     found: dict[str, list[GpuReading]] = {}
     targets = list(targets)
     with ThreadPoolExecutor(max_workers=CONCURRENCY) as pool:
-        for target, answer in zip(targets, pool.map(lambda target: _read(source, target), targets), strict=True):
+        for target, answer in zip(
+            targets, pool.map(lambda target: _read(source, target, deadline), targets), strict=True
+        ):
             if isinstance(answer, str):
                 result.failures[target.node] = answer
             else:
@@ -94,8 +101,10 @@ def read_round(source: Source, targets: Iterable[Target]) -> Round:
     return result
 
 
-def _read(source: Source, target: Target) -> tuple[GpuReading, ...] | str:
+def _read(source: Source, target: Target, deadline: float) -> tuple[GpuReading, ...] | str:
     """The readings of one target, or why there are none."""
+    if time.monotonic() > deadline:
+        return "the round was over before its turn came"
     try:
         text = source.read_text(target.path, timeout=TIMEOUT)
         if len(text) > MAX_TEXT:

@@ -15,6 +15,7 @@ from clusters.models import Node, Pod
 from metrics import selectors
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import record, take_turn
+from metrics.scrape import find_targets, read_round
 
 START = datetime(2026, 11, 29, 18, 0, 5, tzinfo=UTC)
 POD = "qwen-0-decode-x"
@@ -211,3 +212,11 @@ def test_gpus_that_no_exporter_lists_count_as_unmeasured(
     figures = response.context["summary"]
     assert (figures.gpus, figures.measured, figures.unmeasured) == (4, 2, 2)
     assert {group.label: group.summary.unmeasured for group in response.context["groups"]} == {"n1": 0, "n2": 2}
+
+
+def test_a_round_ends_in_time_and_names_the_nodes_whose_turn_did_not_come(gateway: Any) -> None:
+    exporter(gateway, "n1", "80")
+
+    result = read_round(gateway, find_targets(gateway), seconds=-1)
+
+    assert (result.readings, result.failures) == ({}, {"n1": "the round was over before its turn came"})
