@@ -23,6 +23,7 @@ DEFAULT_NODE_POOL = "default"
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RFC1123_LABEL = re.compile(rf"{_LABEL}\Z")
+_RFC1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
 _RFC1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _LABEL_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)\Z")
 
@@ -57,6 +58,17 @@ def check_object_name(name: str, *, field: str = "name") -> str:
             field,
             f"{name[:80]!r} is not a Kubernetes name",
             "1 to 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+        )
+    return name
+
+
+def check_service_name(name: str, *, field: str = "name") -> str:
+    """`name` where services can be named after it (RFC 1035 label), else `InvalidInput` naming the field."""
+    if len(name) > 63 or _RFC1035_LABEL.match(name) is None:
+        raise InvalidInput.of(
+            field,
+            f"{name[:80]!r} cannot name an object that services are named after",
+            "1 to 63 lower-case letters, digits and '-', a letter first, a letter or digit last",
         )
     return name
 

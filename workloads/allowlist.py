@@ -11,11 +11,29 @@ from typing import Any
 from clusters.names import is_label_key, is_label_value
 from core.errors import Fault
 from workloads.graph import V1ALPHA1
+from workloads.leaves import (
+    ENV_NAME,
+    FLAG,
+    IMAGE,
+    OBJECT,
+    OBJECT_NAME,
+    OBJECTS,
+    PORT,
+    PORT_OR_NAME,
+    QUANTITY,
+    TEXT,
+    TEXT_MAP,
+    TEXTS,
+    WHOLE,
+    Leaf,
+    one_of,
+)
 
 SCHEDULER = "kai-scheduler"
 _SEMVER = re.compile(r"v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]*)?\Z")
 
-# A rule is ANY (whatever JSON holds), a dict (these keys only), [rule] (a list of) or {"*": rule} (a map of).
+# A rule is ANY (whatever JSON holds; tested elsewhere), a Leaf (a type), a dict (these keys only), [rule] (a list of)
+# or {"*": rule} (a map of).
 ANY = object()
 Rule = Any
 
@@ -24,82 +42,94 @@ PROBE: Rule = {
     **dict.fromkeys(
         (
             "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
-            "terminationGracePeriodSeconds", "grpc", "exec",
+            "terminationGracePeriodSeconds",
         ),
-        ANY,
+        WHOLE,
     ),
-    "httpGet": dict.fromkeys(("path", "port", "scheme", "httpHeaders"), ANY),
-    "tcpSocket": {"port": ANY},
+    "grpc": OBJECT,
+    "exec": {"command": TEXTS},
+    "httpGet": {"path": TEXT, "port": PORT_OR_NAME, "scheme": one_of("HTTP", "HTTPS"), "httpHeaders": OBJECTS},
+    "tcpSocket": {"port": PORT_OR_NAME},
 }  # fmt: skip
-ENV_VALUE_FROM: Rule = dict.fromkeys(("secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"), ANY)
-ENV: Rule = [{"name": ANY, "value": ANY, "valueFrom": ENV_VALUE_FROM}]
+ENV_VALUE_FROM: Rule = dict.fromkeys(("secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"), OBJECT)
+ENV: Rule = [{"name": ENV_NAME, "value": TEXT, "valueFrom": ENV_VALUE_FROM}]
 CONTAINER_SECURITY: Rule = {
-    **dict.fromkeys(("runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "seccompProfile"), ANY),
-    "allowPrivilegeEscalation": ANY,
-    "capabilities": {"drop": ANY},
+    **dict.fromkeys(("runAsUser", "runAsGroup"), WHOLE),
+    **dict.fromkeys(("runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation"), FLAG),
+    "seccompProfile": OBJECT,
+    "capabilities": {"drop": TEXTS},
 }
-RESOURCES: Rule = {"limits": {"*": ANY}, "requests": {"*": ANY}}
+RESOURCES: Rule = {"limits": {"*": QUANTITY}, "requests": {"*": QUANTITY}}
 CONTAINER: Rule = {
-    **dict.fromkeys(("name", "image", "imagePullPolicy", "command", "args", "workingDir", "restartPolicy"), ANY),
+    **dict.fromkeys(("name", "workingDir", "restartPolicy", "terminationMessagePolicy"), TEXT),
+    "image": IMAGE,
+    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+    **dict.fromkeys(("command", "args"), TEXTS),
     "env": ENV,
-    "envFrom": [{"prefix": ANY, "secretRef": ANY, "configMapRef": ANY}],
-    "ports": [dict.fromkeys(("name", "containerPort", "protocol"), ANY)],
+    "envFrom": [{"prefix": TEXT, "secretRef": OBJECT, "configMapRef": OBJECT}],
+    "ports": [{"name": TEXT, "containerPort": PORT, "protocol": one_of("TCP", "UDP", "SCTP")}],
     "resources": RESOURCES,
-    "volumeMounts": [dict.fromkeys(("name", "mountPath", "subPath", "readOnly"), ANY)],
+    "volumeMounts": [{**dict.fromkeys(("name", "mountPath", "subPath"), TEXT), "readOnly": FLAG}],
     "livenessProbe": PROBE,
     "readinessProbe": PROBE,
     "startupProbe": PROBE,
     "securityContext": CONTAINER_SECURITY,
-    "terminationMessagePolicy": ANY,
 }
 VOLUMES: Rule = [
     {
-        "name": ANY,
-        **dict.fromkeys(("configMap", "secret", "emptyDir", "persistentVolumeClaim", "downwardAPI", "ephemeral"), ANY),
+        "name": TEXT,
+        "emptyDir": {"medium": TEXT, "sizeLimit": QUANTITY},
+        **dict.fromkeys(("configMap", "secret", "persistentVolumeClaim", "downwardAPI", "ephemeral"), OBJECT),
     }
 ]
 POD_SPEC: Rule = {
-    **dict.fromkeys(
-        (
-            "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "terminationGracePeriodSeconds",
-            "restartPolicy", "schedulerName", "imagePullSecrets", "enableServiceLinks",
-        ),
-        ANY,
-    ),
+    "nodeSelector": TEXT_MAP,
+    "affinity": OBJECT,
+    **dict.fromkeys(("tolerations", "topologySpreadConstraints", "imagePullSecrets"), OBJECTS),
+    "terminationGracePeriodSeconds": WHOLE,
+    **dict.fromkeys(("restartPolicy", "schedulerName"), TEXT),
+    "enableServiceLinks": FLAG,
     "volumes": VOLUMES,
     "initContainers": [CONTAINER],
-    "securityContext": dict.fromkeys(
-        ("fsGroup", "runAsUser", "runAsGroup", "runAsNonRoot", "supplementalGroups", "seccompProfile"), ANY
-    ),
-}  # fmt: skip
+    "securityContext": {
+        **dict.fromkeys(("fsGroup", "runAsUser", "runAsGroup"), WHOLE),
+        "runAsNonRoot": FLAG,
+        "supplementalGroups": ANY,
+        "seccompProfile": OBJECT,
+    },
+}
 SHARED_COMPONENT: Rule = {
-    **dict.fromkeys(("replicas", "runtimeVersionOverride", "modelRef", "compilationCache", "eppConfig"), ANY),
+    "replicas": ANY,
+    "runtimeVersionOverride": TEXT,
+    **dict.fromkeys(("modelRef", "compilationCache", "eppConfig"), OBJECT),
     "multinode": {"nodeCount": ANY},
 }
 ALPHA_COMPONENT: Rule = {
     **SHARED_COMPONENT,
-    **dict.fromkeys(
-        (
-            "componentType", "subComponentType", "serviceName", "dynamoNamespace", "globalDynamoNamespace",
-            "envFromSecret", "sharedMemory", "volumeMounts", "autoscaling", "scalingAdapter", "frontendSidecar",
-        ),
-        ANY,
-    ),
+    **dict.fromkeys(("componentType", "subComponentType", "serviceName", "dynamoNamespace"), TEXT),
+    "globalDynamoNamespace": FLAG,
+    "envFromSecret": OBJECT_NAME,
+    "sharedMemory": {"disabled": FLAG, "size": QUANTITY},
+    "volumeMounts": OBJECTS,
+    "autoscaling": OBJECT,
+    "scalingAdapter": {"enabled": FLAG},
+    "frontendSidecar": OBJECT,
     "annotations": LABELS,
     "labels": LABELS,
     "envs": ENV,
     "resources": {
-        section: {"cpu": ANY, "memory": ANY, "gpu": ANY, "gpuType": ANY, "custom": {"*": ANY}}
+        section: {"cpu": QUANTITY, "memory": QUANTITY, "gpu": ANY, "gpuType": TEXT, "custom": {"*": QUANTITY}}
         for section in ("limits", "requests")
     },
     "livenessProbe": PROBE,
     "readinessProbe": PROBE,
     "extraPodMetadata": {"annotations": LABELS, "labels": LABELS},
     "extraPodSpec": {**POD_SPEC, "containers": [CONTAINER], "mainContainer": CONTAINER},
-}  # fmt: skip
+}
 BETA_COMPONENT: Rule = {
     **SHARED_COMPONENT,
-    **dict.fromkeys(("name", "type", "minAvailable", "sharedMemorySize", "frontendSidecar"), ANY),
+    **dict.fromkeys(("name", "type", "minAvailable", "frontendSidecar"), ANY),
+    "sharedMemorySize": QUANTITY,
     "scalingAdapter": {},
     "podTemplate": {
         "metadata": {"annotations": LABELS, "labels": LABELS},
@@ -107,10 +137,10 @@ BETA_COMPONENT: Rule = {
     },
 }
 SHARED_SPEC: Rule = {
-    **dict.fromkeys(("backendFramework", "priorityClassName"), ANY),
+    **dict.fromkeys(("backendFramework", "priorityClassName"), TEXT),
     "annotations": LABELS,
     "labels": LABELS,
-    "experimental": {"kvTransferPolicy": ANY},
+    "experimental": {"kvTransferPolicy": OBJECT},
 }
 ROOT: Rule = {
     "apiVersion": ANY,
@@ -146,6 +176,10 @@ WHY: Mapping[str, str] = {
 }
 
 
+class _ShapeFault(Fault):
+    """A value of another type than the field has."""
+
+
 def check_allowed(document: Mapping[str, Any], *, namespace: str) -> tuple[Fault, ...]:
     """Every field that may not be submitted to `namespace`, in the order of the document; () if all may."""
     is_alpha = document.get("apiVersion") == V1ALPHA1
@@ -153,7 +187,10 @@ def check_allowed(document: Mapping[str, Any], *, namespace: str) -> tuple[Fault
         spec = {**SHARED_SPEC, "envs": ENV, "pvcs": [{"*": ANY}], "services": {"*": ALPHA_COMPONENT}}
     else:
         spec = {**SHARED_SPEC, "env": ENV, "components": [BETA_COMPONENT]}
-    faults = [*_refused(document, {**ROOT, "spec": spec}, ""), *_values(document, namespace)]
+    faults = list(_refused(document, {**ROOT, "spec": spec}, ""))
+    if any(isinstance(fault, _ShapeFault) for fault in faults):  # what follows reads the document by its shape
+        return tuple(faults)
+    faults += _values(document, namespace)
     for field, entry in _component_entries(document, is_alpha):
         faults += _component_faults(field, entry, is_alpha)
     return tuple(faults)
@@ -162,15 +199,20 @@ def check_allowed(document: Mapping[str, Any], *, namespace: str) -> tuple[Fault
 def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
     if rule is ANY or value is None:
         return
+    if isinstance(rule, Leaf):
+        fault = rule.fault(value, path)
+        if fault is not None:
+            yield _ShapeFault(fault.field, fault.message, fault.allowed)
+        return
     if isinstance(rule, list):
         if not isinstance(value, list):
-            yield Fault(path, "it is not a list")
+            yield _ShapeFault(path, "it is not a list")
             return
         for index, inner in enumerate(value):
             yield from _refused(inner, rule[0], f"{path}[{index}]")
         return
     if not isinstance(value, Mapping):
-        yield Fault(path, "it is not a mapping")
+        yield _ShapeFault(path, "it is not a mapping")
         return
     for key, inner in value.items():
         field = f"{path}.{key}" if path else key

@@ -13,7 +13,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from clusters.models import ClusterObject, Node
-from clusters.names import check_object_name
+from clusters.names import check_service_name
 from core.errors import Fault, InvalidInput
 from organizations.models import UNLIMITED, Project, Quota
 from topology.models import NodePool
@@ -69,14 +69,15 @@ class Submission:
 
 def check_submission(submission: Submission) -> tuple[Check, ...]:
     """Every check, failed or passed, in the order of the form."""
+    fields = tuple(_fields(submission))
     return (
         *_names(submission),
-        *_fields(submission),
+        *fields,
         *_queue(submission),
         *_placement(submission),
         *_sizes(submission),
         *_quota(submission),
-        *_secrets(submission),
+        *(() if any(check.code == "Field" for check in fields) else _secrets(submission)),
     )
 
 
@@ -109,7 +110,7 @@ def placement_of(submission: Submission) -> tuple[str, str, str]:
 def _names(submission: Submission) -> Iterator[Check]:
     graph = submission.graph
     try:
-        check_object_name(graph.name, field="metadata.name")
+        check_service_name(graph.name, field="metadata.name")
     except InvalidInput as error:
         fault = error.faults[0]
         yield Check("Name", "bad", fault.field, fault.message, fault.allowed)

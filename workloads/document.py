@@ -28,6 +28,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _fault(f"the key in line {key.start_mark.line + 1} is not text", "quote it")
             if key.value in seen and key.value != "<<":
                 raise _fault(f"the key {str(key.value)[:60]!r} stands twice (line {key.start_mark.line + 1})")
             seen.add(key.value)

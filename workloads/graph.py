@@ -3,9 +3,10 @@
 Field names and rules: Dynamo operator api/{v1alpha1,v1beta1}, see also docs on admission in the operator.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT
@@ -18,6 +19,7 @@ from clusters.names import (
     REQUIRED_PLACEMENT_ANNOTATION,
     TOPOLOGY_ANNOTATION,
 )
+from clusters.quantities import parse_quantity
 from core.errors import Fault, InvalidInput
 
 Document = Mapping[str, Any]
@@ -29,6 +31,7 @@ API_VERSIONS = (V1BETA1, V1ALPHA1)
 FRAMEWORKS = ("vllm", "sglang", "trtllm")
 COMPONENT_TYPES = ("frontend", "worker", "prefill", "decode", "planner", "epp")
 MAX_COMPONENTS = 25
+_COMPONENT_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?\Z")
 MAX_REPLICAS = 10_000
 
 PRIORITY_LABEL = "priorityClassName"
@@ -209,6 +212,10 @@ def _components(api_version: str, spec: Mapping[str, Any], faults: list[Fault]) 
         faults.append(Fault("spec", f"it lists {len(entries)} components", f"1 to {MAX_COMPONENTS}"))
     seen: set[str] = set()
     for name, field, entry in entries:
+        if _COMPONENT_NAME.match(name) is None:
+            faults.append(
+                Fault(field, f"{name[:80]!r} cannot name a component", "letters, digits and “-”, not “-” at an end")
+            )
         if name.lower() in seen:
             faults.append(Fault(field, f"the component {name!r} stands twice (upper and lower case count as one)"))
         seen.add(name.lower())
@@ -272,7 +279,7 @@ def _component(api_version: str, name: str, field: str, entry: Mapping[str, Any]
         gpus_each=_gpus(entry, field, is_alpha, faults),
         min_available=minimum,
         image=_text(main_container(entry, is_alpha).get("image")),
-        has_adapter=adapter is not None and (not is_alpha or bool((adapter or {}).get("enabled"))),
+        has_adapter=adapter is not None and (not is_alpha or bool(_inner(entry, "scalingAdapter").get("enabled"))),
     )
 
 
@@ -280,8 +287,12 @@ def main_container(entry: Mapping[str, Any], is_alpha: bool) -> Mapping[str, Any
     """The container that runs the engine: `mainContainer` in v1alpha1, the one named main in v1beta1; {} if none."""
     if is_alpha:
         return _inner(_inner(entry, "extraPodSpec"), "mainContainer")
-    containers = _inner(_inner(entry, "podTemplate"), "spec").get("containers") or ()
-    return next((c for c in containers if isinstance(c, Mapping) and c.get("name") == "main"), {})
+    return next((c for c in _containers(entry) if isinstance(c, Mapping) and c.get("name") == "main"), {})
+
+
+def _containers(entry: Mapping[str, Any]) -> list[Any]:
+    listed = _inner(_inner(entry, "podTemplate"), "spec").get("containers")
+    return listed if isinstance(listed, list) else []
 
 
 def _gpus(entry: Mapping[str, Any], field: str, is_alpha: bool, faults: list[Fault]) -> Decimal:
@@ -296,8 +307,7 @@ def _gpus(entry: Mapping[str, Any], field: str, is_alpha: bool, faults: list[Fau
                 total += _devices(found, f"{field}.resources.{section}.gpu", faults)
                 break
         return total + _container_gpus(main_container(entry, True), f"{field}.extraPodSpec.mainContainer", faults)
-    containers = _inner(_inner(entry, "podTemplate"), "spec").get("containers") or ()
-    for index, container in enumerate(containers):
+    for index, container in enumerate(_containers(entry)):
         if isinstance(container, Mapping):
             total += _container_gpus(container, f"{field}.podTemplate.spec.containers[{index}]", faults)
     return total
@@ -314,10 +324,10 @@ def _container_gpus(container: Mapping[str, Any], field: str, faults: list[Fault
 
 def _devices(value: Any, field: str, faults: list[Fault]) -> Decimal:
     try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
+        amount = parse_quantity(value)
+    except InvalidInput:
         amount = Decimal(-1)
-    if isinstance(value, bool) or not amount.is_finite() or amount != amount.to_integral_value() or amount < 0:
+    if isinstance(value, bool) or amount != amount.to_integral_value() or amount < 0:
         faults.append(Fault(field, f"{str(value)[:40]!r} is not a number of GPUs", "a whole number of 0 or more"))
         return Decimal(0)
     return amount

@@ -101,3 +101,54 @@ def test_the_newer_version_has_the_same_bounds(path: tuple[str | int, ...], valu
     found = fields(edit(MULTINODE, {path: value}))
 
     assert found == [field or "spec.components[1].podTemplate.spec.automountServiceAccountToken"]
+
+
+ALPHA_MAIN = (*ALPHA_POD, "mainContainer")
+ALPHA_ROLE = ("spec", "services", "VllmDecodeWorker")
+
+
+@pytest.mark.parametrize("value", ["1e3", "500m", "1.4Gi", "0.1", "1E", ".5", "5.", "1k", "1Ki", 2])
+@pytest.mark.parametrize("section", ["limits", "requests"])
+def test_quantities_of_kubernetes_are_allowed_t8(value: object, section: str) -> None:
+    assert fields(edit(DISAGG, {(*ALPHA_ROLE, "resources", section, "memory"): value})) == []
+
+
+@pytest.mark.parametrize("value", ["-1", "x", "1K", "1ki", " 1Gi", "1e", "", "٣", "99999999999999999999Ei", True, []])
+def test_what_is_no_quantity_is_refused_with_its_path_t8(value: object) -> None:
+    alpha = edit(DISAGG, {(*ALPHA_ROLE, "resources", "limits", "memory"): value})
+    assert fields(alpha) == ["spec.services.VllmDecodeWorker.resources.limits.memory"]
+    beta = edit(MULTINODE, {(*BETA_MAIN, "resources", "requests"): {"cpu": value}})
+    assert fields(beta) == ["spec.components[1].podTemplate.spec.containers[0].resources.requests.cpu"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ((*ALPHA_MAIN, "env"), [{"name": "MAX_SEQ_LENGTH", "value": 4096}], "env[0].value"),
+        ((*ALPHA_MAIN, "env"), [{"name": "", "value": "x"}], "env[0].name"),
+        ((*ALPHA_MAIN, "args"), ["--tp-size", 8], "args"),
+        ((*ALPHA_MAIN, "command"), "python3 -m dynamo.vllm", "command"),
+        ((*ALPHA_MAIN, "image"), "a b:1.0.0", "image"),
+        ((*ALPHA_MAIN, "imagePullPolicy"), "Sometimes", "imagePullPolicy"),
+        ((*ALPHA_MAIN, "ports"), [{"containerPort": 0}], "ports[0].containerPort"),
+        ((*ALPHA_MAIN, "readinessProbe"), {"periodSeconds": -1}, "readinessProbe.periodSeconds"),
+    ],
+)
+def test_values_of_another_type_are_refused_with_their_path(path: tuple[str, ...], value: object, field: str) -> None:
+    assert fields(edit(DISAGG, {path: value})) == [f"spec.services.VllmDecodeWorker.extraPodSpec.mainContainer.{field}"]
+
+
+@pytest.mark.parametrize("value", ["x", 5, [5], True])
+@pytest.mark.parametrize(
+    "key", ["extraPodSpec", "sharedMemory", "scalingAdapter", "autoscaling", "extraPodMetadata", "resources", "envs"]
+)
+def test_a_role_of_any_shape_is_answered(key: str, value: object) -> None:
+    field = f"spec.services.VllmDecodeWorker.{key}"
+    assert all(found.startswith(field) for found in fields(edit(DISAGG, {(*ALPHA_ROLE, key): value})))
+    assert fields(edit(DISAGG, {(*ALPHA_ROLE, key): value}))
+
+
+@pytest.mark.parametrize("value", ["x", 5, [5], True])
+@pytest.mark.parametrize("path", [("podTemplate",), ("podTemplate", "spec"), ("podTemplate", "spec", "containers")])
+def test_a_pod_template_of_any_shape_is_answered(path: tuple[str, ...], value: object) -> None:
+    assert fields(edit(MULTINODE, {("spec", "components", 1, *path): value}))

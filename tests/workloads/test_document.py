@@ -55,3 +55,9 @@ def test_an_edit_makes_missing_mappings_and_removes_keys() -> None:
     edited = document.edit("a: {b: 1, c: 2}\n", {("a", "b"): None, ("d", "e"): "f", ("g", "h"): None})
 
     assert document.load(edited) == {"a": {"c": 2}, "d": {"e": "f"}}
+
+
+@pytest.mark.parametrize("text", ["? [a]\n: b", "? {a: b}\n: c", "spec:\n  ? [a, b]\n  : c"])
+def test_a_key_that_is_a_collection_is_named_by_its_line(text: str) -> None:
+    with pytest.raises(InvalidInput, match="the key in line"):
+        document.load(text)

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import InvalidInput
 from tests.workloads.samples import DISAGG, FICTION, MULTINODE
-from workloads.document import load
+from workloads.document import edit, load
 from workloads.graph import component_path, parse_graph
 
 AICONFIGURATOR = Path("/work/shared/reference/samples/aic_disagg_k8s_deploy.yaml")
@@ -90,3 +90,25 @@ def test_a_component_is_found_by_name_or_the_names_are_said() -> None:
     assert component_path(load(DISAGG), "Frontend") == ("spec", "services", "Frontend")
     with pytest.raises(InvalidInput, match="no component 'prefill'"):
         component_path(load(MULTINODE), "prefill")
+
+
+@pytest.mark.parametrize("name", ["ünï", "a b", "-x", "x-", "a.b", "A_b", ""])
+def test_a_component_that_cannot_name_pods_is_refused(name: str) -> None:
+    document = load(edit(DISAGG, {("spec", "services", name): {"replicas": 1, "componentType": "worker"}}))
+    with pytest.raises(InvalidInput) as caught:
+        parse_graph(document)
+    assert [fault.field for fault in caught.value.faults] == [f"spec.services.{name}"]
+
+
+@pytest.mark.parametrize("gpus", ["٣", "1000mm", "0x1", "1_0", "NaN", "-1", "500m"])
+def test_gpus_are_whole_kubernetes_quantities_t8(gpus: str) -> None:
+    path = ("spec", "services", "VllmDecodeWorker", "resources", "limits", "gpu")
+    with pytest.raises(InvalidInput) as caught:
+        parse_graph(load(edit(DISAGG, {path: gpus})))
+    assert [fault.field for fault in caught.value.faults] == [".".join(path)]
+
+
+@pytest.mark.parametrize("value", ["x", 5, [], True])
+@pytest.mark.parametrize("path", [("podTemplate",), ("podTemplate", "spec"), ("podTemplate", "spec", "containers")])
+def test_a_pod_template_of_any_shape_is_read(path: tuple[str, ...], value: object) -> None:
+    assert parse_graph(load(edit(MULTINODE, {("spec", "components", 1, *path): value}))).components[1].gpus_each == 0
