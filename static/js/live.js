@@ -14,6 +14,7 @@ let timer = 0;
 let poll = 0;
 let lostAt = null;
 let fading = 0;
+let told = {};
 
 function fragments() {
   return [...document.querySelectorAll("[data-live][id]")];
@@ -39,6 +40,7 @@ function show(text, stale) {
 
 function showState() {
   if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
+  else if (told.stale) show(`${say("stale", { time: clock(new Date(told.since)) })}: ${told.stale}`, true);
   else if (poll) show(say("polling", { n: POLL_SECONDS }), false);
   else show(say("isLive"), false);
 }
@@ -115,9 +117,8 @@ function listen() {
   stream.addEventListener("message", (event) => schedule(JSON.parse(event.data)));
   stream.addEventListener("poll", startPolling);
   stream.addEventListener("state", (event) => {
-    const state = JSON.parse(event.data);
-    if (state.stale) show(`${say("stale", { time: clock(new Date(state.since)) })}: ${state.stale}`, true);
-    else showState();
+    told = JSON.parse(event.data);
+    showState();
   });
   stream.addEventListener("error", () => {
     startPolling();

@@ -240,9 +240,27 @@ def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str,
         expect(page.locator("#live")).to_have_text("updates every 15 s")
 
 
-def _one_message(data: str) -> object:
+def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+    down = '{"stale": "watcher of cluster-a is down", "since": "2026-11-24T14:02:00Z"}'
+    with chromium.new_context(timezone_id="UTC") as session:
+        page = session.new_page()
+        serve(page, {"/gallery": live})
+        page.route(
+            re.compile(r"/live\?topic"), _one_message('["workloads.Workload"]', f"event: state\ndata: {down}\n\n")
+        )
+        page.goto(f"{ORIGIN}/gallery")
+        with page.expect_request("**/gallery"):
+            pass
+
+        expect(page.locator("#live")).to_have_text("stale since 14:02:00: watcher of cluster-a is down")
+
+
+def _one_message(data: str, before: str = "") -> object:
     def answer(route: Route) -> None:
-        route.fulfill(status=200, content_type="text/event-stream", body=f"retry: 300\ndata: {data}\n\n")
+        route.fulfill(status=200, content_type="text/event-stream", body=f"retry: 300\n{before}data: {data}\n\n")
 
     return answer
 
