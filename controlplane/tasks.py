@@ -22,6 +22,9 @@ log = structlog.get_logger(__name__)
 # what is left stays due, and the other clusters' tasks get their turn.
 BUDGET_SECONDS = 30.0
 SLOW_SECONDS = 5.0
+# After this long a cluster's task counts as dead with its worker, and the next tick sends another one. Should it live
+# after all, the rows' own leases keep the two apart.
+CLUSTER_LEASE = timedelta(seconds=60)
 BATCH = 50
 CLUSTER_JOB = "reconcile.cluster/"
 
@@ -53,7 +56,7 @@ def reconcile_cluster(cluster: str) -> int:
     """Reconcile the due rows of one cluster until there are none or the time is up; returns how many were done."""
     done = 0
     deadline = time.monotonic() + BUDGET_SECONDS
-    with jobs.lease(f"{CLUSTER_JOB}{cluster}", at_most=leases.LEASE) as ours:
+    with jobs.lease(f"{CLUSTER_JOB}{cluster}", at_most=CLUSTER_LEASE) as ours:
         for reconciler, pk, taken in _claims(cluster) if ours else ():
             started = time.monotonic()
             _reconcile(reconciler, pk, taken)
