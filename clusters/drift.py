@@ -1,6 +1,7 @@
 """Compares what we render with what is live, and applies only where they differ.
 
-An object is ours when it carries our `OWNER_LABEL` with the same value; another's object is never written.
+An object is ours when it carries our `OWNER_LABEL` with the same value, or when we made it and somebody else took that
+label off or changed it; another's object is never written.
 Ownership of fields is read from `metadata.managedFields` (Kubernetes' server-side apply, fieldsV1).
 """
 
@@ -39,7 +40,7 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
     live = gateway.get(kind, metadata["name"], metadata.get("namespace"))
     if live is None:
         return Applied(changed=True, live=gateway.apply(kind, manifest))
-    if owner and owner_of(live) != owner:
+    if owner and not is_ours(live, owner):
         raise NameTaken(
             f"{kind.kind} {metadata['name']} exists already and was made by {made_by(live)}.",
             made_by=made_by(live),
@@ -61,7 +62,7 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
 def delete_if_ours(gateway: Gateway, kind: Kind, name: str, namespace: str | None = None, *, owner: str) -> bool:
     """Ask for deletion of the object if it carries `owner` in `OWNER_LABEL`. True: nothing of ours is left."""
     live = gateway.get(kind, name, namespace)
-    if live is None or owner_of(live) != owner:
+    if live is None or not is_ours(live, owner):
         return True
     metadata = live["metadata"]
     if "deletionTimestamp" not in metadata:
@@ -72,6 +73,15 @@ def delete_if_ours(gateway: Gateway, kind: Kind, name: str, namespace: str | Non
 def owner_of(manifest: Manifest) -> str:
     """The value of `OWNER_LABEL`; empty: not made by Muster."""
     return str((manifest["metadata"].get("labels") or {}).get(OWNER_LABEL, ""))
+
+
+def is_ours(live: Manifest, owner: str) -> bool:
+    """Whether the object belongs to `owner`: labelled so, or made by us and robbed of its label by somebody else."""
+    if owner_of(live) == owner:
+        return True
+    return made_by(live) == FIELD_MANAGER and ("metadata", "labels", OWNER_LABEL) not in owned_paths(
+        live, FIELD_MANAGER
+    )
 
 
 def made_by(live: Manifest) -> str:

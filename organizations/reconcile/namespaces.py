@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clusters.drift import differences, made_by, owner_of
+from clusters.drift import differences, is_ours, made_by, owner_of
 from clusters.kinds import NAMESPACE
 from clusters.kube.errors import NameTaken
 from clusters.kube.gateway import Gateway, Manifest
@@ -20,12 +20,12 @@ def sync_namespace(project: Project, gateway: Gateway) -> Condition:
     if live is not None and "deletionTimestamp" in live["metadata"]:
         message = f"The namespace {name} is being deleted by somebody. {_why_it_stays(live)}"
         return Condition("NamespaceReady", "False", "Terminating", message.strip(), arguments=(("name", name),))
-    if live is not None and owner_of(live) != owner:
+    if live is not None and not is_ours(live, owner):
         _check_adoptable(project, live)
     adopted = live is not None and project.adopts_namespace and not _is_made_by_us(live)
     manifest = namespace_manifest(name, owner, project.name, adopted=adopted)
     if live is None or differences(manifest, live):
-        gateway.apply(NAMESPACE, manifest, force=live is not None and owner_of(live) == owner)
+        gateway.apply(NAMESPACE, manifest, force=live is not None and is_ours(live, owner))
     said = f"The namespace {name} existed and is used." if adopted else f"The namespace {name} is there."
     reason = "Adopted" if adopted else "Created"
     return Condition("NamespaceReady", "True", reason, said, arguments=(("name", name),))
@@ -52,7 +52,7 @@ def remove_namespace(project: Project, gateway: Gateway) -> str:
     """Delete the namespace that we made, or let go of one that we adopted. Empty: done; else why it is still there."""
     name = project.namespace
     live = gateway.get(NAMESPACE, name)
-    if live is None or owner_of(live) != owner_value(project):
+    if live is None or not is_ours(live, owner_value(project)):
         return ""
     metadata = live["metadata"]
     if not _is_made_by_us(live):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from clusters.drift import apply_if_different, delete_if_ours, made_by, owner_of
+from clusters.drift import apply_if_different, delete_if_ours, is_ours, made_by, owner_of
 from clusters.kinds import KAI_QUEUE
 from clusters.kube.errors import Forbidden, NameTaken, NotServed, Rejected
 from clusters.kube.gateway import Gateway, Manifest
@@ -94,7 +94,7 @@ def _parent_problem(gateway: Gateway, name: str, parent: str, parent_owner: str)
             message = f"Queue {name} waits for its parent {above}, which is not in the cluster yet."
             arguments = (("queue", name), ("parent", above))
             return Condition("QueuesReady", "False", "ParentMissing", message, arguments=arguments)
-        if above == parent and owner_of(queue) != parent_owner:
+        if above == parent and not is_ours(queue, parent_owner):
             message = f"Queue {name} is not written: its parent {parent} was made by {made_by(queue)}."
             arguments = (("queue", name), ("parent", parent))
             return Condition("QueuesReady", "False", "ParentForeign", message, arguments=arguments)

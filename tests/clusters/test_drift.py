@@ -4,6 +4,7 @@ from clusters.drift import apply_if_different, delete_if_ours, differences
 from clusters.kinds import KAI_QUEUE, NODE
 from clusters.kube.errors import FieldConflict, NameTaken, Unavailable
 from clusters.kube.fake import FakeGateway
+from clusters.names import MANAGED_BY_LABEL, OWNER_LABEL
 from tests.clusters.manifests import queue
 
 
@@ -152,3 +153,33 @@ def test_an_answer_that_was_lost_does_not_double_the_object() -> None:
         apply_if_different(gateway, KAI_QUEUE, queue())
 
     assert not apply_if_different(gateway, KAI_QUEUE, queue()).changed
+
+
+@pytest.mark.parametrize("label", [None, "somebody.else"])
+def test_an_object_of_ours_that_lost_its_owner_label_is_still_ours(label: str | None) -> None:
+    gateway = FakeGateway()
+    apply_if_different(gateway, KAI_QUEUE, queue(quota=8))
+    gateway.edit(KAI_QUEUE, "team-a", metadata={"labels": {OWNER_LABEL: label, MANAGED_BY_LABEL: label}})
+
+    applied = apply_if_different(gateway, KAI_QUEUE, queue(quota=16))
+
+    assert applied.drift  # somebody's change is named
+    assert gateway.object(KAI_QUEUE, "team-a")["metadata"]["labels"][OWNER_LABEL] == "organizations.Project.1"
+    assert gateway.object(KAI_QUEUE, "team-a")["spec"]["resources"]["gpu"]["quota"] == 16
+
+
+def test_an_object_of_ours_that_lost_its_owner_label_is_deleted_with_its_row() -> None:
+    gateway = FakeGateway()
+    apply_if_different(gateway, KAI_QUEUE, queue())
+    gateway.edit(KAI_QUEUE, "team-a", metadata={"labels": {OWNER_LABEL: None}})
+
+    assert delete_if_ours(gateway, KAI_QUEUE, "team-a", owner="organizations.Project.1")
+    assert gateway.names(KAI_QUEUE) == []
+
+
+def test_an_object_of_another_row_of_ours_is_not_taken() -> None:
+    gateway = FakeGateway()
+    apply_if_different(gateway, KAI_QUEUE, queue(owner="organizations.Project.2"))
+
+    with pytest.raises(NameTaken):
+        apply_if_different(gateway, KAI_QUEUE, queue())

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from clusters.connections import gateway_for
-from clusters.drift import apply_if_different, delete_if_ours, owner_of
+from clusters.drift import apply_if_different, delete_if_ours, is_ours
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY, Kind
 from clusters.kube.errors import NameTaken, NotServed
 from clusters.kube.gateway import Gateway, Manifest
@@ -29,7 +29,7 @@ def sync_topology(topology: NetworkTopology, gateway: Gateway) -> Outcome:
     spec = TopologySpec(topology.name, tuple(topology.levels), owner)
     try:
         live = gateway.get(KAI_TOPOLOGY, spec.name)
-        if live is not None and owner_of(live) == owner and _levels(live) != spec.levels:
+        if live is not None and is_ours(live, owner) and _levels(live) != spec.levels:
             return _remove_changed(live, gateway, spec)
         applied = apply_if_different(gateway, KAI_TOPOLOGY, topology_manifest(spec))
     except NameTaken as error:
