@@ -6,10 +6,13 @@ import contextlib
 import http.client
 import itertools
 import os
+import re
 import signal
 import socket
 import sqlite3
 import subprocess
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +22,7 @@ import psycopg
 
 from controlplane.processes import Command
 from tests.faults.cluster import SimulatedCluster
-from tests.stack.installation import ROOT, Answer, Muster, environment_of, wait_until
+from tests.stack.installation import EMAIL, PASSWORD, ROOT, Answer, Muster, environment_of, wait_until
 
 PARTS = {
     "broker": b"valkey-server",
@@ -49,6 +52,7 @@ class Stack:
     muster: Muster = field(init=False)
     cluster: SimulatedCluster = field(init=False)
     _extra: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _browser: urllib.request.OpenerDirector | None = None
     _others: list[Muster] = field(default_factory=list)
     _turns: Iterator[int] = field(default_factory=itertools.count)
 
@@ -154,6 +158,22 @@ class Stack:
     def _somebody(self) -> Muster:
         everybody = [self.muster, *self._others]
         return everybody[next(self._turns) % len(everybody)]
+
+    def page(self, path: str) -> str:
+        """The HTML of a page as the administrator sees it."""
+        if self._browser is None:
+            self._browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            form = self._open("/account/login")
+            token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
+            assert token, form
+            given = {"csrfmiddlewaretoken": token[1], "username": EMAIL, "password": PASSWORD}
+            self._open("/account/login", urllib.parse.urlencode(given).encode())
+        return self._open(path)
+
+    def _open(self, path: str, sent: bytes | None = None) -> str:
+        assert self._browser is not None
+        with self._browser.open(self.muster.url + path, sent, timeout=30) as answer:
+            return str(answer.read().decode())
 
     def health(self) -> dict[str, Any]:
         """The unhealthy parts by name with what is said of them; {"web": …} where nobody answers."""

@@ -4,6 +4,7 @@ A wave is made of intents of every kind. It expects exactly one row, one set of 
 mutation from each of its intents, and nothing else anywhere.
 """
 
+import http.client
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -205,7 +206,10 @@ class Fleet:
         wrong: list[str] = []
 
         def settled() -> bool:
-            wrong[:] = self.unsettled() or self.differences()
+            try:
+                wrong[:] = self.unsettled() or self.differences()
+            except (OSError, http.client.HTTPException) as error:  # the cluster does not answer us either
+                wrong[:] = [str(error)]
             return not wrong
 
         try:

@@ -6,19 +6,20 @@ import time
 from typing import Any
 
 from controlplane import processes
-from tests.faults.harness import free_port
+from tests.faults.harness import Stack, free_port
 from tests.faults.intents import Fleet
 from tests.stack.installation import wait_until
 
 IN_FLIGHT = 200
 
 
-def restart(postgres: Any) -> float:
-    """Immediate mode: no checkpoint, every connection cut. Returns the seconds without a database."""
+def restart(postgres: Any, stack: Stack) -> float:
+    """Immediate mode: no checkpoint, every connection cut; again when Muster has said what fails. Seconds without."""
     started = time.monotonic()
     pid = postgres.get_pid()
     os.kill(pid, signal.SIGQUIT)
     wait_until(lambda: not _lives(pid), "PostgreSQL to end")
+    wait_until(lambda: stack.health().keys() == {"database"}, "the database to be named")
     postgres.ensure_postgres_running()
     return time.monotonic() - started
 
@@ -36,7 +37,7 @@ def test_postgresql_restarted_under_load(fleet_on_postgres: Fleet, postgres: Any
     fleet = fleet_on_postgres
     with fleet.replacing_wave() as progress:
         wait_until(lambda: progress() > IN_FLIGHT // 4, "requests to be under way")
-        down = restart(postgres)
+        down = restart(postgres, fleet.stack)
 
     seconds = fleet.settle()
     print(f"PostgreSQL restarted ({down:.1f} s): settled after {seconds:.1f} s")

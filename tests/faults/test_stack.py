@@ -12,6 +12,12 @@ from tests.stack.installation import wait_until
 
 IN_FLIGHT = 200
 WATCHER = "watcher of simulated"
+STANDS_STILL = (
+    "No worker runs",
+    "The clock does not run",
+    "The broker does not answer",
+    "What is shown may be outdated",
+)
 
 
 def kill(part: str) -> Callable[[Stack], None]:
@@ -35,20 +41,20 @@ def expire_the_watches(stack: Stack) -> None:
     stack.cluster.switch_on("watch-gone", seconds=15)
 
 
-def lose_events(stack: Stack) -> None:
-    """Watches leave out what happens meanwhile and never deliver it."""
+def kill_the_worker_and_lose_events(stack: Stack) -> None:
+    """Leases stay taken, and watches leave out what happens meanwhile and never deliver it."""
     stack.cluster.switch_on("watch-lossy", seconds=20)
+    stack.kill("worker")
 
 
 STRIKES: dict[str, Callable[[Stack], None]] = {
-    "worker killed": kill("worker"),
     "watcher killed": kill("watcher"),
     "beat killed": kill("beat"),
     "broker killed": kill("broker"),
     "broker flushed": flush_the_broker,
     "watches frozen": freeze_the_watches,
     "watches expired": expire_the_watches,
-    "events lost": lose_events,
+    "worker killed, events lost": kill_the_worker_and_lose_events,
 }
 
 
@@ -77,8 +83,10 @@ def test_an_api_server_that_is_down_for_a_minute(fleet: Fleet) -> None:
     assert in_flight >= IN_FLIGHT
     said = wait_until(lambda: stack.health().get(WATCHER), "the watcher to be said to fail")
     assert "API server" in said or "answer" in said
-    nodes = stack.ask("GET", "/api/v1/nodes/count").body["count"]
-    assert nodes == len(fleet.nodes)
+    page = stack.page("/nodes/")
+    assert "Last heard:" in page
+    assert fleet.nodes[0] in page
+    assert stack.ask("GET", "/api/v1/nodes/count").body["count"] == len(fleet.nodes)
     assert stack.muster.request("GET", "/readyz").status == 200  # the rest of Muster does its job
     wait_until(lambda: time.monotonic() - started > 60, "the minute to be over", 90)
 
@@ -97,6 +105,9 @@ def test_field_report_76_every_part_that_hangs_is_named_and_no_list_is_empty(fle
         expected = {"broker", "worker", "beat", WATCHER}
         wait_until(lambda: stack.health().keys() == expected, "all four to be named", 60)
         assert stack.muster.request("GET", "/readyz").status == 503
+        page = stack.page("/")
+        missing = [words for words in STANDS_STILL if words not in page]
+        assert not missing
         after = stack.ask("GET", "/api/v1/org-unit/projects/count").body["count"]
         assert after >= before
 
