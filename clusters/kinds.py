@@ -47,7 +47,6 @@ KAI_SCHEDULING_SHARD = Kind("kai.scheduler", "v1", "SchedulingShard", "schedulin
 KAI_CONFIG = Kind("kai.scheduler", "v1", "Config", "configs", namespaced=False)
 KAI_QUEUE = Kind("scheduling.run.ai", "v2", "Queue", "queues", namespaced=False)
 KAI_POD_GROUP = Kind("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups", namespaced=True)
-KAI_BIND_REQUEST = Kind("scheduling.run.ai", "v1alpha2", "BindRequest", "bindrequests", namespaced=True)
 
 GROVE_CLUSTER_TOPOLOGY_BINDING = Kind(
     "grove.io", "v1alpha1", "ClusterTopologyBinding", "clustertopologybindings", namespaced=False
@@ -65,6 +64,3 @@ DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1 = Kind(
 )
 DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
 STATEFUL_SET = Kind("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
-SUBJECT_ACCESS_REVIEW = Kind(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)

@@ -25,11 +25,6 @@ class ConnectionReport:
     reason: str = ""
     missing: tuple[str, ...] = field(default=())
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether Muster can do everything there."""
-        return self.reachable and not self.missing
-
 
 def try_access(access: ClusterAccess) -> ConnectionReport:
     """Try a connection that is not stored."""

@@ -26,11 +26,6 @@ def lease(name: str, *, at_most: timedelta, not_sooner_than: timedelta = timedel
             Job.objects.filter(name=name, token=token).update(token=None, until=None)
 
 
-def is_taken(name: str) -> bool:
-    """Whether somebody is at the job right now. May be outdated when it returns."""
-    return Job.objects.filter(name=name, until__gt=timezone.now()).exists()
-
-
 def taken(prefix: str) -> frozenset[str]:
     """The names of all jobs that begin with `prefix` and are being done right now."""
     rows = Job.objects.filter(name__startswith=prefix, until__gt=timezone.now())

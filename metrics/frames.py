@@ -17,7 +17,6 @@ SLOTS = 16
 
 Bytes = npt.NDArray[np.uint8]
 Owners = npt.NDArray[np.uint16]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from typing import Generic, TypeVar
 
 from scheduling.gangs import quota_to_place
 from scheduling.queues import QueueState, QueueTree
-from scheduling.resources import DIVIDED, Triple, at_most, within
+from scheduling.resources import DIVIDED, Triple, within
 from scheduling.state import Job
-from scheduling.structs import UNLIMITED
 
 Item = TypeVar("Item")
 
@@ -268,13 +267,3 @@ def _smaller_share(a: QueueState, b: QueueState) -> int:
     left_within = all(within(x, y) for x, y in zip(left, right, strict=True))
     right_within = all(within(y, x) for x, y in zip(left, right, strict=True))
     return int(right_within) - int(left_within)
-
-
-def starved(queue: QueueState) -> bool:
-    """Holds less than its quota of some resource that it asks for."""
-    return any(
-        queue.deserved[index] != UNLIMITED
-        and queue.request[index] > queue.allocated[index]
-        and not at_most(queue.deserved[index], queue.allocated[index])
-        for index in DIVIDED
-    )

@@ -90,7 +90,6 @@ class Scenario:
         return found
 
 
-Generator = Callable[[Probe, JobQueue, NodeTable, "Labels"], Iterator[Scenario]]
 Labels = Callable[[str, str], list[str | None]]
 """Values of a topology level by row: (topology, level) to a column."""
 

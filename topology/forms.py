@@ -1,6 +1,5 @@
 """Reads what the pages of node pools and topologies send; services decide what is allowed."""
 
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -88,10 +87,3 @@ class NodePoolForm(NodePoolSettingsForm):
         super().__init__(*args, **kwargs)
         for name in ("label_key", "label_value"):
             self.fields[name].required = True
-
-
-class LinkForm(forms.Form):
-    """What distance costs at one level."""
-
-    latency = forms.DecimalField(label=_("Latency"), min_value=Decimal("0.001"), max_value=Decimal(10**9))
-    bandwidth = forms.DecimalField(label=_("Bandwidth"), min_value=Decimal("0.001"), max_value=Decimal(10**9))

@@ -1,10 +1,9 @@
 """Reads for pages and the API: workloads that a person may see, in the order in which they need one."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Case, Count, IntegerField, Value, When
+from django.db.models import Case, IntegerField, Value, When
 
 from accounts.models import User
 from accounts.permissions import reach
@@ -51,8 +50,3 @@ def pools_of(project: Project) -> list[NodePool]:
     pools = NodePool.objects.filter(cluster=project.cluster_id).select_related("network_topology").order_by("name")
     funded = set(project.quotas.values_list("node_pool_id", flat=True))
     return sorted(pools, key=lambda pool: pool.pk not in funded)
-
-
-def counts_by_phase(user: Person) -> Mapping[str, int]:
-    """How many workloads are in each phase, for the overview; agrees with the list's saved views."""
-    return dict(Workload.objects.visible_to(user).values_list("phase").annotate(Count("pk")))

@@ -1,6 +1,6 @@
 """What the pages of departments and projects share: the matrix of a form, warnings, what is wrong with queues."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +13,7 @@ from accounts.permissions import Scope, has_right
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.models import Cluster
-from core.errors import Conflict, InvalidInput, NotPermitted, Stale
+from core.errors import Conflict, InvalidInput, Stale
 from organizations import cluster_queues
 from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
 from organizations.impact import warnings_of
@@ -116,12 +116,6 @@ def confirm_page(
         else:
             error = _("This is not its name.")
     return render(request, "confirm.html", {**context, "error": error}, status=422 if error else 200)
-
-
-def refuse_without(clusters: Sequence[Any], request: HttpRequest, right: str) -> None:
-    """Raise `NotPermitted` for a person who has the right nowhere."""
-    if not clusters and not has_right(request.user, right):
-        raise NotPermitted(right)
 
 
 def generation_of(request: HttpRequest) -> int | None:

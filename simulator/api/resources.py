@@ -113,13 +113,6 @@ class Registry:
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         return self._resources.get((group, version, plural))
 
-    def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
-        for resource in self._resources.values():
-            served = resource.kind
-            if served.kind == kind and served.group == group and served.version == version:
-                return resource
-        return None
-
     def stored_in(self, storage: CollectionName) -> Resource | None:
         """The resource of the storage version of a collection."""
         for resource in self._resources.values():

@@ -31,16 +31,6 @@ def label_selector(text: str) -> LabelPredicate | None:
     return lambda labels: all(test(labels) for test in requirements)
 
 
-def label_selector_object(selector: Object) -> LabelPredicate:
-    """A `LabelSelector` (matchLabels, matchExpressions) as a predicate; the empty one matches all."""
-    wanted: dict[str, str] = selector.get("matchLabels") or {}
-    tests: list[LabelPredicate] = [_equals(key, value) for key, value in wanted.items()]
-    for expression in selector.get("matchExpressions") or []:
-        values = expression.get("values") or []
-        tests.append(_OPERATORS[expression["operator"]](expression["key"], values))
-    return lambda labels: all(test(labels) for test in tests)
-
-
 def field_selector(text: str, getters: Mapping[str, Callable[[Object], str]]) -> Predicate | None:
     """`a=b,c!=d` over the fields a resource supports; others are a 400 as the API server words it."""
     tests: list[Predicate] = []

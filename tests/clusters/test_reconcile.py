@@ -251,6 +251,6 @@ def test_a_connection_is_tried_against_a_real_server(api_server: ApiServer) -> N
     bad = live.try_access(access("nonsense"))
     gone = live.try_access(ClusterAccess("http://127.0.0.1:1", "", Credential(token="t")))
 
-    assert good.is_complete
+    assert (good.reachable, good.missing) == (True, ())
     assert (bad.reachable, bad.reason) == (False, "Unauthorized")
     assert (gone.reachable, gone.reason) == (False, "Unavailable")

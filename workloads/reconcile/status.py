@@ -10,7 +10,6 @@ from django.utils import timezone
 from clusters.models import Pod
 from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
-from topology.tree import Tree
 from workloads import observed
 from workloads.graph import Graph, parse_graph
 from workloads.models import Workload
@@ -187,9 +186,3 @@ def _need(graph: Graph, pods: Sequence[PodFacts]) -> Need:
     if any(pod.holds for pod in pods):
         return Need(sum((pod.gpus for pod in pods if not pod.node), Decimal(0)), largest)
     return Need(graph.gang_gpus, largest)
-
-
-def pool_room(workload: Workload) -> Tree:
-    """The tree of the workload's pool, for the page."""
-    topology = workload.node_pool.network_topology
-    return observed.pool_tree(workload.node_pool, tuple(topology.levels) if topology else ())
