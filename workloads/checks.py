@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET
 from clusters.models import ClusterObject, Node
 from clusters.names import check_service_name
 from core.errors import Fault, InvalidInput
@@ -144,12 +145,14 @@ def _taken_by(submission: Submission) -> str:
     namespace = rows.values_list("project__namespace", flat=True).first()
     if namespace:
         return namespace
-    graphs = ClusterObject.objects.filter(
-        cluster=project.cluster_id, group="nvidia.com", plural="dynamographdeployments", name=name
-    )
+    graphs = Q(group=DYNAMO_GRAPH_DEPLOYMENT.group, plural=DYNAMO_GRAPH_DEPLOYMENT.plural)
+    # Grove names a pod group after its clique set, so one that was made without a graph merges just as well.
+    sets = Q(group=GROVE_POD_CLIQUE_SET.group, plural=GROVE_POD_CLIQUE_SET.plural)
     if own is not None:
-        graphs = graphs.exclude(owner=f"workloads.Workload.{own}")
-    return graphs.values_list("namespace", flat=True).first() or ""
+        graphs &= ~Q(owner=f"workloads.Workload.{own}")
+        sets &= ~Q(namespace=project.namespace)
+    objects = ClusterObject.objects.filter(graphs | sets, cluster=project.cluster_id, name=name)
+    return objects.values_list("namespace", flat=True).first() or ""
 
 
 def _fields(submission: Submission) -> Iterator[Check]:

@@ -130,7 +130,11 @@ def test_a_name_is_taken_once_in_the_whole_cluster(submit: Any, cluster: Any) ->
     assert Workload.objects.count() == 1
 
 
-def test_a_graph_that_somebody_else_made_in_another_namespace_takes_the_name(submit: Any, cluster: Any) -> None:
+@pytest.mark.parametrize(("group", "plural"), [("nvidia.com", "dynamographdeployments"), ("grove.io", "podcliquesets")])
+def test_what_somebody_else_made_in_another_namespace_takes_the_name(
+    submit: Any, cluster: Any, group: str, plural: str
+) -> None:
+    """Their gangs would merge: kai-scheduler.md §0.2.11, golden x001 and grove/25."""
     ClusterObject.objects.create(
         cluster=cluster,
         uid="x",
@@ -138,8 +142,8 @@ def test_a_graph_that_somebody_else_made_in_another_namespace_takes_the_name(sub
         namespace="elsewhere",
         resource_version="1",
         created_at=timezone.now(),
-        group="nvidia.com",
-        plural="dynamographdeployments",
+        group=group,
+        plural=plural,
         manifest={},
     )
 
