@@ -16,7 +16,6 @@ from scheduling.structs import (
     PodGroup,
     Queue,
     QueueResource,
-    Requirement,
     Resources,
     SubGroup,
     Taint,
@@ -35,6 +34,7 @@ from simulator.actors.objects import (
     status_of,
 )
 from simulator.actors.quantities import parse_quantity, pod_requests
+from simulator.actors.scheduler.affinity import node_terms, pod_terms
 from simulator.client import Object
 
 GPU = "nvidia.com/gpu"
@@ -129,6 +129,7 @@ def read_pod_group(group: Object, priorities: Mapping[str, int]) -> PodGroup:
         last_start=_moment(annotations_of(group).get(LAST_START)),
         last_eviction=_moment(annotations_of(group).get(LAST_EVICTION)),
         stale_since=_moment(annotations_of(group).get(STALE_SINCE)),
+        backed_off=_is_backed_off(group),
     )
 
 
@@ -153,13 +154,23 @@ def read_pod(pod: Object) -> Pod:
         releasing=is_deleting(pod),
         node_selector=dict(spec.get("nodeSelector") or {}),
         tolerations=tuple(_toleration(entry) for entry in spec.get("tolerations") or ()),
-        affinity=_affinity(spec),
+        affinity=node_terms(spec),
+        labels=labels_of(pod),
+        anti_affinity=pod_terms(spec, "podAntiAffinity"),
+        pod_affinity=pod_terms(spec, "podAffinity"),
         task_priority=_whole(labels_of(pod).get("kai.scheduler/task-priority", "0")),
         gpu_fraction=_fraction(annotations.get("gpu-fraction")),
         gpu_memory_mib=_whole(annotations.get("gpu-memory", "0")),
         fraction_devices=_whole(annotations.get("gpu-fraction-num-devices", "1")) or 1,
         gpu_groups=tuple(v for k, v in sorted(labels_of(pod).items()) if k.startswith("runai-gpu-group")),
     )
+
+
+def _is_backed_off(group: Object) -> bool:
+    """Whether its last scheduling condition is one of the pool that it is in."""
+    conditions = status_of(group).get("schedulingConditions") or ()
+    last = max(conditions, key=lambda entry: _whole(str(entry.get("transitionID", "0"))), default=None)
+    return last is not None and last.get("nodePool") == (pool_of(group) or "default")
 
 
 def _resources(amounts: Mapping[str, Any]) -> Resources:
@@ -220,22 +231,6 @@ def _toleration(entry: Object) -> Toleration:
         entry.get("value") or "",
         entry.get("effect") or "",
     )
-
-
-def _affinity(spec: Object) -> tuple[tuple[Requirement, ...], ...]:
-    node_affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    return tuple(
-        (
-            *(_requirement(entry, field=False) for entry in term.get("matchExpressions") or ()),
-            *(_requirement(entry, field=True) for entry in term.get("matchFields") or ()),
-        )
-        for term in required.get("nodeSelectorTerms") or ()
-    )
-
-
-def _requirement(entry: Object, *, field: bool) -> Requirement:
-    return Requirement(entry["key"], entry["operator"], tuple(entry.get("values") or ()), field)
 
 
 def _fraction(text: str | None) -> float:

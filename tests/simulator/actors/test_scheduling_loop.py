@@ -220,3 +220,45 @@ def test_more_room_lets_a_waiting_pod_run_and_clears_its_condition(play):
         await cluster.wait_for(cleared)
 
     play(scenario)
+
+
+def test_pods_that_keep_away_from_each_other_get_nodes_of_their_own(play):
+    async def scenario(cluster):
+        near = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "decode"}}}
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        for name, affinity in (("a", "podAntiAffinity"), ("b", "podAntiAffinity"), ("near", "podAffinity")):
+            label = {} if name == "near" else {"app": "decode"}
+            body = pod(name, 1, **label)
+            body["spec"]["affinity"] = {affinity: {required: [near]}}
+            await cluster.client.create(POD, body, "team")
+
+        nodes = {p["metadata"]["name"]: p["spec"]["nodeName"] for p in await cluster.running(3)}
+        assert nodes["a"] != nodes["b"]
+        assert nodes["near"] in (nodes["a"], nodes["b"])
+
+    play(scenario)
+
+
+def test_a_gang_that_wants_no_second_try_is_left_alone_in_its_pool_once_refused(play):
+    async def scenario(cluster):
+        await cluster.client.create(POD, pod("big", 9), "team")  # no node has nine GPUs
+        await cluster.wait_for(lambda: verdict(cluster))
+        [group] = await cluster.objects(KAI_POD_GROUP, "team")
+        name = group["metadata"]["name"]
+        await cluster.client.patch(KAI_POD_GROUP, name, "team", {"spec": {"schedulingBackoff": 1}})
+        for number in range(18):
+            node = f"gpu-{'ab'[number // 9]}{number % 9 // 3 + 1}-{number % 3 + 1}"
+            status = {"allocatable": {GPU: "16"}, "capacity": {GPU: "16"}}
+            await cluster.client.patch(NODE, node, None, {"status": status}, subresource="status")
+        await cluster.client.create(POD, pod("other", 9), "team")
+
+        async def other_runs():
+            return (await cluster.client.get(POD, "other", "team"))["spec"].get("nodeName")
+
+        await cluster.wait_for(other_runs)
+        assert "nodeName" not in (await cluster.client.get(POD, "big", "team"))["spec"]
+
+        await cluster.client.patch(KAI_POD_GROUP, name, "team", {"spec": {"schedulingBackoff": -1}})
+        await cluster.running(2)
+
+    play(scenario)
