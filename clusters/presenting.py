@@ -15,6 +15,7 @@ from accounts.permissions import has_right
 from clusters.components import BY_KEY, Component
 from clusters.models import Cluster
 from clusters.selectors import WatchState
+from clusters.wording import component_text, condition_text
 from core.errors import Blocker
 
 HEALTH_PHASE = {"healthy": "Healthy", "degraded": "Degraded", "missing": "Missing", "unknown": "Unknown"}
@@ -57,7 +58,7 @@ def component_views(cluster: Cluster) -> list[ComponentView]:
                 component,
                 HEALTH_PHASE[entry.get("health", "unknown")],
                 entry.get("version", ""),
-                entry.get("message", "") if entry else _("Not looked for yet."),
+                component_text(component, entry) if entry else _("Not looked for yet."),
                 parse_datetime(entry.get("since") or ""),
                 [part | {"phase": HEALTH_PHASE[part["health"]]} for part in entry.get("parts", ())],
             )
@@ -72,7 +73,7 @@ def condition_views(conditions: Sequence[dict[str, Any]]) -> list[dict[str, Any]
         {
             "status": status.get(condition["status"], "wait"),
             "type": condition["type"],
-            "text": condition["message"] or condition["reason"],
+            "text": condition_text(condition),
             "since": parse_datetime(condition.get("lastTransitionTime") or ""),
         }
         for condition in conditions

@@ -43,7 +43,13 @@ def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
     return Outcome(
         phase="MissingPrerequisites" if missing else "ServiceIssues" if degraded else "Connected",
         conditions=(
-            Condition("Reachable", "True", "Answered", f"The API server answers; it runs Kubernetes {version}."),
+            Condition(
+                "Reachable",
+                "True",
+                "Answered",
+                f"The API server answers; it runs Kubernetes {version}.",
+                arguments=(("version", version),),
+            ),
             _required(missing),
             _healthy(found, degraded),
         ),

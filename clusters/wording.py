@@ -1,0 +1,50 @@
+"""Sentences for what reconcile found out about a cluster, in the viewer's language; names stay as they are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from clusters.components import Component
+
+# (type, reason) of a condition → its sentence, with the condition's arguments as fields.
+_SENTENCES: Mapping[tuple[str, str], Promise] = {
+    ("Reachable", "Answered"): gettext_lazy("The API server answers; it runs Kubernetes %(version)s."),
+    ("PrerequisitesMet", "AllFound"): gettext_lazy("All required components are installed."),
+    ("PrerequisitesMet", "ComponentMissing"): gettext_lazy("Not installed: %(names)s."),
+    ("ComponentsHealthy", "AllReady"): gettext_lazy("Every installed component is ready."),
+    ("PrerequisitesMet", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
+    ("ComponentsHealthy", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
+}
+
+
+def condition_text(condition: Mapping[str, Any]) -> str:
+    """The condition's sentence; its own message where there is none or its arguments are missing."""
+    sentence = _SENTENCES.get((condition["type"], condition["reason"]))
+    message = str(condition["message"] or condition["reason"])
+    if sentence is None:
+        return message
+    try:
+        return f"{sentence % condition.get('arguments', {})}"
+    except KeyError:
+        return message
+
+
+def component_text(component: Component, entry: Mapping[str, Any]) -> str:
+    """What is wrong with a component, empty when nothing is."""
+    if entry.get("health") == "missing":
+        return _("It was not found in the cluster.")
+    if entry.get("health") != "degraded":
+        return str(entry.get("message", ""))
+    needed = {part.name for part in component.parts if not part.optional}
+    parts = entry.get("parts", ())
+    wrong = [_("%(name)s is not ready") % {"name": p["name"]} for p in parts if p["health"] == "degraded"]
+    wrong += [
+        _("%(name)s was not found") % {"name": p["name"]}
+        for p in parts
+        if p["health"] == "missing" and p["name"] in needed
+    ]
+    wrong += [_("the kind %(name)s is not served") % {"name": name} for name in entry.get("missingKinds", ())]
+    return "; ".join(wrong)
