@@ -17,8 +17,9 @@ HERE = Path(__file__).parent
 Render = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """Ends with the module: while it lives, an event loop runs, and nothing else can run one."""
     with browser() as chromium:
         yield chromium
 
