@@ -5,7 +5,7 @@ only negative; 0 is a real bound. A missing amount, null, 0 and −1 are four di
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
@@ -29,6 +29,7 @@ DEFAULTS: Mapping[str, Decimal] = {
 
 MEMORY_UNITS = {"MB": Decimal(1), "GB": Decimal(1000), "Mib": Decimal("1.048576")}
 
+_WEIGHTS = "a number from 0 with at most 6 decimals"
 _ALLOWED = "−1 for unlimited, or a number from 0 with at most 6 decimals"
 
 
@@ -46,9 +47,12 @@ def read_amount(value: Any, field: str, *, text: bool = False) -> Decimal:
 
 def read_weight(value: Any, field: str, *, text: bool = False) -> Decimal:
     """An over-quota weight: from 0, which borrows nothing; never −1."""
-    weight = read_amount(value, field, text=text)
+    try:
+        weight = read_amount(value, field, text=text)
+    except InvalidInput as error:
+        raise InvalidInput([replace(fault, allowed=_WEIGHTS) for fault in error.faults]) from error
     if weight < 0:
-        raise InvalidInput.of(field, f"{weight} cannot be a weight", "a number from 0")
+        raise InvalidInput.of(field, f"{weight} cannot be a weight", _WEIGHTS)
     return weight
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from clusters.models import Cluster
+from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
 from organizations.models import Department, Project, Quota
 from organizations.quota import MEMORY_UNITS, PLACES, RESOURCES, UNLIMITED, read_amount, read_weight, total
@@ -20,6 +21,7 @@ PRIORITIES: Mapping[str, int] = {"Low": 50, "Normal": 100, "High": 150}
 DEFAULT_PRIORITY = "Normal"
 DEFAULT_WEIGHT = Decimal(1)
 
+_AMOUNT_KEYS = ("deserved", "limit", "overQuotaWeight")
 _KEYS = ("nodePool", "gpu", "cpu", "memory", "priority")
 
 
@@ -60,7 +62,7 @@ def _pool(given: Any, place: str, pools: Mapping[int, NodePool]) -> NodePool:
     found = pools.get(int(id_)) if id_.isascii() and id_.isdigit() and len(id_) < 19 else None
     if not id_:
         found = by_name.get(name if isinstance(name, str) else "default")
-    if found is None:
+    if found is None or name not in (None, found.name):
         allowed = ", ".join(f"{pool.pk} ({pool.name})" for pool in pools.values())
         raise InvalidInput.of(f"{place}.nodePool.id", "There is no such node pool", allowed)
     return found
@@ -83,6 +85,7 @@ def _read_amounts(given: Any, resource: str, place: str) -> dict[str, Decimal]:
         return {}
     if not isinstance(given, dict):
         raise InvalidInput.of(place, "An object is required", "deserved, limit, overQuotaWeight")
+    check_keys(given, _AMOUNT_KEYS + (("units",) if resource == "memory" else ()), place=place)
     factor = _factor(given.get("units"), place) if resource == "memory" else Decimal(1)
     found: dict[str, Decimal] = {}
     if "deserved" in given:

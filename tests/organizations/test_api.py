@@ -97,6 +97,9 @@ def test_a_project_is_listed_changed_and_deleted(api: Client, project: Project, 
         ({"nodePool": {"id": "999"}}, "resources[0].nodePool.id"),
         ({"priority": "Urgent"}, "resources[0].priority"),
         ({"disk": {}}, "resources[0].disk"),
+        ({"gpu": {"quota": 4}}, "resources[0].gpu.quota"),
+        ({"cpu": {"deserved": 1, "units": "GB"}}, "resources[0].cpu.units"),
+        ({"nodePool": {"name": "elsewhere"}}, "resources[0].nodePool.id"),
     ],
 )
 def test_row_3_bad_amounts_are_400_naming_the_field(api: Client, project: Project, resources: Any, field: str) -> None:

@@ -52,6 +52,9 @@ def test_row_4_weight_zero_is_zero_and_never_unlimited() -> None:
     assert read_weight(0, "w") == 0
     with pytest.raises(InvalidInput, match="weight"):
         read_weight(-1, "w")
+    with pytest.raises(InvalidInput) as caught:
+        read_weight(-2, "w")
+    assert "unlimited" not in caught.value.faults[0].allowed
 
 
 def test_row_1_a_tenth_and_two_tenths_fit_three_tenths_without_a_remainder() -> None:

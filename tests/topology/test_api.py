@@ -99,6 +99,7 @@ def test_topologies_made_in_the_cluster_are_listed_with_their_source_and_are_rea
         ({"name": "dc", "levels": [ZONE, {}]}, "levels[1]"),
         ({"name": "dc", "levels": [HOST, ZONE]}, "levels[0]"),
         ({"name": ["dc"], "levels": [ZONE]}, "name"),
+        ({"name": "dc", "levels": [ZONE], "region": "eu"}, "region"),
     ],
 )
 def test_bad_topologies_are_400_naming_the_field(api: Client, cluster: Cluster, body: Any, field: str) -> None:
@@ -206,6 +207,11 @@ def test_row_26_the_default_pool_is_not_deleted(api: Client, default_pool: NodeP
         ({"gpuResourceOptimization": {"swapEnabled": True}}, "gpuResourceOptimization.swapEnabled"),
         ({"overProvisioningRatio": 2}, "overProvisioningRatio"),
         ({"topology": "x"}, "topology"),
+        ({"networkTopologyName": "x"}, "networkTopologyName"),
+        ({"placementStrategy": {"disk": "spread"}}, "placementStrategy.disk"),
+        ({"schedulingConfiguration": {"minRuntime": "1h"}}, "schedulingConfiguration.minRuntime"),
+        ({"name": "another"}, "name"),
+        ({"clusterId": UNKNOWN}, "clusterId"),
     ],
 )
 def test_bad_changes_of_a_pool_are_400_naming_the_field(api: Client, pool: NodePool, body: Any, field: str) -> None:

@@ -241,3 +241,20 @@ def test_pods_are_listed_with_the_key_that_logs_take(api: Client, submit: Any) -
         ("vllm-disagg-0-frontend-abcde", "n1", "Running")
     ]
     check("Pod1", pods[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"priority": "high"}, "priority"),
+        ({"metadata": {"useGivenNameAsPrefix": "no"}}, "metadata.useGivenNameAsPrefix"),
+    ],
+)
+def test_what_nobody_would_read_is_refused(api: Client, project: Any, change: dict[str, Any], field: str) -> None:
+    body = {"metadata": {"projectId": str(project.pk)}, "manifestBase64Encoded": encoded(PASTED), **change}
+
+    answer = send(api, "post", "/api/v2/workloads", body)
+
+    assert answer.status_code == 400
+    assert [fault["field"] for fault in answer.json()["faults"]] == [field]
+    assert Workload.objects.count() == 0

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.models import Cluster
+from core.api.bodies import check_keys
 from core.api.filters import filter_by, sort, terms_of
 from core.api.ids import number_of
 from core.api.pagination import paginate
@@ -64,6 +65,7 @@ class TopologyListView(ApiView):
     def post(self, request: Request) -> Response:
         """Create one: `name`, `clusterId`, `levels` broadest first. 201."""
         body = self.body()
+        check_keys(body, ("name", "clusterId", "levels"))
         name, levels, cluster = wire.read_text(body, "name"), wire.read_levels(body), cluster_of(request, body)
 
         def create() -> dict[str, Any]:
@@ -165,7 +167,9 @@ class NodePoolView(ApiView):
     def patch(self, request: Request, pool_id: str) -> Response:
         """Change what the body holds."""
         pool = find_pool(request, pool_id)
-        changes = wire.read_pool_changes(self.body(), actor_of(request).user)
+        body = self.body()
+        wire.refuse_another_identity(body, pool)
+        changes = wire.read_pool_changes(body, actor_of(request).user)
         return Response(
             self.write(lambda: pool_response(services.update_node_pool(actor_of(request), pool=pool, changes=changes)))
         )

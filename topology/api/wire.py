@@ -6,6 +6,7 @@ from typing import Any
 from accounts.models import User
 from clusters.models import Node
 from clusters.names import NODE_POOL_LABEL
+from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput, NotFound
 from topology.models import NetworkTopology, NodePool
 from topology.selectors import TopologyRow
@@ -19,7 +20,6 @@ _KNOWN = {
     "labelKey",
     "labelValue",
     "networkTopologyId",
-    "networkTopologyName",
     "placementStrategy",
     "schedulingConfiguration",
     "overProvisioningRatio",
@@ -165,8 +165,17 @@ def read_pool_changes(body: Mapping[str, Any], user: User) -> NodePoolChanges:
     return changes
 
 
+def refuse_another_identity(body: Mapping[str, Any], pool: NodePool) -> None:
+    """Raise `InvalidInput` where the body gives the pool another name or cluster: neither can change."""
+    kept = {"name": pool.name, "clusterId": str(pool.cluster_id)}
+    faults = [Fault(key, "It cannot change", value) for key, value in kept.items() if body.get(key, value) != value]
+    if faults:
+        raise InvalidInput(faults)
+
+
 def _read_scheduling(body: Mapping[str, Any], changes: NodePoolChanges) -> None:
     scheduling = _object(body, "schedulingConfiguration")
+    check_keys(scheduling, ("placementStrategy", "minGuaranteedRuntime"), place="schedulingConfiguration")
     if "minGuaranteedRuntime" in scheduling:
         value = scheduling["minGuaranteedRuntime"]
         if value is not None and not isinstance(value, str):
@@ -174,6 +183,7 @@ def _read_scheduling(body: Mapping[str, Any], changes: NodePoolChanges) -> None:
         changes["min_guaranteed_runtime"] = value or ""
     for source, where in ((body, "placementStrategy"), (scheduling, "schedulingConfiguration.placementStrategy")):
         strategy = _object(source, "placementStrategy")
+        check_keys(strategy, ("cpu", "gpu"), place=where)
         if strategy.get("gpu") is not None:
             changes["gpu_placement_strategy"] = _strategy(strategy["gpu"], f"{where}.gpu")
         if strategy.get("cpu") is not None:

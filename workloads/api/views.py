@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from accounts.requests import actor_of
+from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.pagination import paginate
@@ -109,6 +110,7 @@ class WorkloadsV2View(ApiView):
     def post(self, request: Request) -> Response:
         """Submit. 202; `?dryRun=true` checks and writes nothing."""
         body = self.body()
+        check_keys(body, wire.SUBMISSION_KEYS)
         source, metadata = wire.read_source(body), wire.read_metadata(body)
         if source is None:
             raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
@@ -135,6 +137,7 @@ class WorkloadV2View(ApiView):
     def put(self, request: Request, workload_id: str) -> Response:
         """Replace the manifest, the priority, or whether it runs (`desiredPhase`). 202."""
         row, body = find(request, workload_id), self.body()
+        check_keys(body, wire.SUBMISSION_KEYS)
         metadata = wire.read_metadata(body)
         source = wire.with_metadata(wire.read_source(body) or row.source, metadata)
         phase = body.get("desiredPhase")

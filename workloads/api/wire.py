@@ -22,6 +22,7 @@ KIND = "DynamoGraphDeployment"
 
 # The sentence is said in English on the wire; codes that Run:ai has go into `phaseReason`.
 _PHASE_REASONS = ("NonPreemptibleOverQuota", "OverLimit")
+SUBMISSION_KEYS = ("metadata", "manifest", "manifestBase64Encoded", "desiredPhase")
 _METADATA = {"name", "useGivenNameAsPrefix", "projectId", "clusterId", "priority", "category", "preemptibility"}
 
 
@@ -199,6 +200,8 @@ def read_metadata(body: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in metadata:
         if key not in _METADATA:
             raise InvalidInput.of(f"metadata.{str(key)[:60]}", "there is no such field", ", ".join(sorted(_METADATA)))
+    if not isinstance(metadata.get("useGivenNameAsPrefix"), bool | None):
+        raise InvalidInput.of("metadata.useGivenNameAsPrefix", "it is not a flag", "true, false")
     return metadata
 
 
