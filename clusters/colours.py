@@ -4,7 +4,7 @@ A package offers them in its module `gpu_colours` as `COLOURS`; this one looks t
 `interests`, so that it need not know who measures.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -27,12 +27,14 @@ class Devices:
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """One figure, 0 to 100. `read` gives it by node name; None: nothing was ever measured on this cluster."""
+    """One figure, 0 to 100. `read` gives it by node name; None: nothing was ever measured on this cluster. `version`
+    changes with what `read` gives, and is None where that is."""
 
     key: str
     label: str | Promise
     unit: str
     read: Callable[[Cluster], Mapping[str, Devices] | None]
+    version: Callable[[Cluster], Hashable]
 
 
 @cache

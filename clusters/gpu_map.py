@@ -66,6 +66,20 @@ def cells_of(gpus: NodeGpus, measured: Devices | None = None) -> list[Cell]:
     return _measured_cells(gpus, measured) if measured else _allocation_cells(gpus)
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a page says of all cells together. `unmeasured`: held ones without a figure."""
+
+    histogram: Sequence[tuple[str, int]]
+    unmeasured: int
+
+
+def drawn(groups: Sequence[Group]) -> Drawn:
+    """The figures of all cells."""
+    cells = [cell for group in groups for rack in group.racks for node in rack.nodes for cell in node.cells]
+    return Drawn(histogram(cells), sum(cell.state == "unknown" for cell in cells))
+
+
 def not_measured(cells: Sequence[Cell]) -> list[Cell]:
     """The cells of a node of which nothing was measured: what is held has no figure."""
     return [Cell("unknown", None) if cell.state == "held" else cell for cell in cells]

@@ -1,5 +1,6 @@
 """How the GPUs of nodes are counted: once each, in parts that add up. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +22,20 @@ class GpuStrip:
     over: Decimal
     nodes: int
     mig: Mapping[str, int]
+
+    def __add__(self, other: "GpuStrip") -> "GpuStrip":
+        """Both together."""
+        slices = Counter(self.mig) + Counter(other.mig)
+        return GpuStrip(
+            self.total + other.total,
+            self.allocated + other.allocated,
+            self.free + other.free,
+            self.cordoned + other.cordoned,
+            self.unhealthy + other.unhealthy,
+            self.over + other.over,
+            self.nodes + other.nodes,
+            slices,
+        )
 
 
 @dataclass(frozen=True, slots=True)

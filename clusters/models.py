@@ -37,6 +37,9 @@ class Cluster(DesiredState):
     # The watcher's lease on this cluster, and the state of each of its streams.
     watcher = models.CharField(max_length=64, blank=True)
     watcher_until = models.DateTimeField(null=True)
+    # Raised with every change of its observed rows: what was computed from them is right while these stand.
+    nodes_version = models.PositiveBigIntegerField(default=0)
+    pods_version = models.PositiveBigIntegerField(default=0)
     streams = models.JSONField(default=dict)  # {"nodes": {"listedAt", "eventAt", "resourceVersion", "error"}}
 
     objects = ClusterQuerySet.as_manager()

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from clusters.gpu_map import CODES, Cell, Group, MapNode, cells_of, histogram
+from clusters.gpu_map import CODES, Cell, Group, MapNode, cells_of
 from clusters.gpus import GpuStrip, NodeGpus, node_gpus
 from clusters.models import ClusterEvent, Node
 from core.figures import pct
@@ -180,20 +180,13 @@ def map_legend(strip: GpuStrip) -> list[dict[str, Any]]:
     ]
 
 
-def map_histogram(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def map_histogram(counted: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
     """GPUs by figure, as rows of bars; the longest fills the width."""
-    counted = histogram(cell for group in groups for rack in group.racks for node in rack.nodes for cell in node.cells)
     most = max((count for _label, count in counted), default=0) or 1
     return [
         {"label": label, "count": count, "step": step, "width": pct(100 * count / most)}
         for step, (label, count) in enumerate(counted)
     ]
-
-
-def unmeasured(groups: Sequence[Group]) -> int:
-    """How many held GPUs have no figure."""
-    cells = (cell for group in groups for rack in group.racks for node in rack.nodes for cell in node.cells)
-    return sum(cell.state == "unknown" for cell in cells)
 
 
 def map_words() -> dict[int, str]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Case, Count, DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import Case, Count, DecimalField, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, Greatest
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +19,7 @@ from accounts.models import User
 from clusters.colours import Devices
 from clusters.gpu_map import Cell, MapNode, cells_of, not_measured
 from clusters.gpus import GpuStrip, NodeGpus, node_gpus
+from clusters.kept import LARGE_NODES, kept
 from clusters.kinds import KAI_TOPOLOGY
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL, HOSTNAME_LABEL
@@ -40,7 +42,34 @@ class WatchState:
 
 
 def gpu_strip(user: Viewer, cluster: Cluster | None = None, *, nodes: QuerySet[Node] | None = None) -> GpuStrip:
-    """The strip over the nodes that `user` sees: of one cluster, of a given set of nodes, or of all. 2 queries."""
+    """The strip over the nodes that `user` sees: of one cluster, of a given set of nodes, or of all. 3 queries at most,
+    and two for each large cluster that has changed since it was asked for."""
+    if nodes is not None:
+        return _gpu_strip(user, cluster, nodes)
+    large = _large_clusters(user, cluster)
+    strips = [kept(("strip", row.pk), version, partial(_gpu_strip, user, row)) for row, version in large]
+    if cluster is None or not large:
+        rest = Node.objects.exclude(cluster__in=[row for row, _version in large]) if large else None
+        strips.append(_gpu_strip(user, cluster, rest, beyond=True))
+    return sum(strips[1:], strips[0])
+
+
+def _large_clusters(user: Viewer, cluster: Cluster | None) -> list[tuple[Cluster, tuple[int, int]]]:
+    """The large clusters whose nodes `user` sees, each with the version of its nodes and pods. 1 query."""
+    nodes = Node.objects.filter(cluster=OuterRef("pk")).order_by().values("cluster").annotate(n=Count("pk")).values("n")
+    seen = Node.objects.visible_to(user).filter(cluster=OuterRef("pk"))
+    rows = (
+        Cluster.objects.filter(Exists(seen)).annotate(nodes_count=Subquery(nodes)).filter(nodes_count__gt=LARGE_NODES)
+    )
+    if cluster is not None:
+        rows = rows.filter(pk=cluster.pk)
+    return [(row, (row.nodes_version, row.pods_version)) for row in rows.only("pk", "nodes_version", "pods_version")]
+
+
+def _gpu_strip(
+    user: Viewer, cluster: Cluster | None, nodes: QuerySet[Node] | None = None, *, beyond: bool = False
+) -> GpuStrip:
+    """`beyond`: count what is held on nodes that are gone, though only some of the nodes are given."""
     chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]
     if cluster is not None:
         chosen = chosen.filter(cluster=cluster)
@@ -60,7 +89,7 @@ def gpu_strip(user: Viewer, cluster: Cluster | None = None, *, nodes: QuerySet[N
         over += gpus.over
         for resource, count in slices.items():
             mig[resource] = mig.get(resource, 0) + count
-    if nodes is None:
+    if nodes is None or beyond:
         known = {row[0] for row in rows} | ({cluster.pk} if cluster else set())
         over += sum((gpus for (cluster_id, _), gpus in held.items() if cluster_id in known), Decimal(0))
     return GpuStrip(int(total), allocated, free, cordoned, unhealthy, over, len(rows), mig)
@@ -137,10 +166,17 @@ def topology_levels(cluster: Cluster) -> dict[str, list[str]]:
     return {name: keys for name, keys in ways.items() if keys}
 
 
+def observed_version(user: Viewer, cluster: Cluster) -> tuple[int, int] | None:
+    """Changes with every change of a large cluster's nodes and pods, by which what comes of them can be kept. None:
+    it is not large, or `user` does not see its nodes. 1 query."""
+    return next((version for _row, version in _large_clusters(user, cluster)), None)
+
+
 def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | None = None) -> list[MapNode]:
     """The GPU nodes of a cluster as the map needs them, by name, with the figures that were measured of them. 2
     queries, whatever their number."""
     held = _held_by_node(cluster)
+    address = reverse("clusters:node-detail", args=[0]).removesuffix("0/")
     rows = node_rows(user, cluster).filter(gpu_capacity__gt=0).order_by("name", "pk")
     columns = ("pk", "name", "labels", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "state")
     nodes = []
@@ -148,7 +184,7 @@ def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | 
         share = held.get((cluster.pk, name), Decimal(0))
         gpus = node_gpus(capacity=capacity, allocatable=allocatable, held=share, cordoned=cordoned, ready=ready)
         cells = cells_of(gpus) if measured is None else _cells(gpus, measured.get(name))
-        nodes.append(MapNode(pk, name, labels, gpus, state, reverse("clusters:node-detail", args=[pk]), cells))
+        nodes.append(MapNode(pk, name, labels, gpus, state, f"{address}{pk}/", cells))
     return nodes
 
 

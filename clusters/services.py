@@ -13,7 +13,6 @@ from clusters.names import DEFAULT_NODE_POOL, is_rfc1123_label
 from core.desired import change_spec, request_deletion
 from core.errors import Blocker, Conflict, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from core.models import DesiredState
 
 
@@ -27,7 +26,6 @@ def register_cluster(actor: Actor, *, name: str, access: ClusterAccess) -> Clust
     cluster = Cluster.objects.create(name=name, phase="WaitingToConnect", **_columns(access))
     record(actor, "create", cluster, after={"name": name, "server": access.server, "credential": SECRET})
     hint_reconcile(cluster)
-    publish_row(cluster)
     return cluster
 
 
@@ -41,7 +39,6 @@ def rename_cluster(actor: Actor, cluster: Cluster, *, name: str) -> Cluster:
     before = {"name": cluster.name}
     changed = change_spec(cluster, {"name": name})
     record(actor, "update", changed, before=before, after={"name": name})
-    publish_row(changed)
     return changed
 
 
@@ -54,7 +51,6 @@ def update_credential(
     before = {"server": cluster.server, "credential": SECRET}
     changed = change_spec(cluster, _columns(access), expected_generation=expected_generation)
     record(actor, "update", changed, before=before, after={"server": access.server, "credential": SECRET})
-    publish_row(changed)
     return changed
 
 
@@ -70,7 +66,6 @@ def remove_cluster(actor: Actor, cluster: Cluster) -> Cluster:
         )
     removed = request_deletion(cluster)
     record(actor, "delete", removed, before={"name": cluster.name, "server": cluster.server})
-    publish_row(removed)
     return removed
 
 

@@ -1,6 +1,7 @@
 """The figures by which the GPU map can be coloured (see `clusters.colours`)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 
 from django.utils.translation import gettext_lazy as _
@@ -28,8 +29,14 @@ def read(cluster: Cluster, figure: str) -> Mapping[str, Devices] | None:
     return found
 
 
+def version(cluster: Cluster) -> datetime | None:
+    """When the newest figures were read; None where there are no current ones. 1 query."""
+    known = freshness(cluster)
+    return known.read_at if known.state == "fresh" else None
+
+
 COLOURS = (
-    Colour("utilisation", _("Utilisation"), "%", partial(read, figure="utilisation")),
-    Colour("memory", _("Memory"), "%", partial(read, figure="memory")),
-    Colour("temperature", _("Temperature"), "°C", partial(read, figure="temperature")),
+    Colour("utilisation", _("Utilisation"), "%", partial(read, figure="utilisation"), version),
+    Colour("memory", _("Memory"), "%", partial(read, figure="memory"), version),
+    Colour("temperature", _("Temperature"), "°C", partial(read, figure="temperature"), version),
 )

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Observed, Pod
@@ -24,6 +25,10 @@ LEASE = timedelta(seconds=30)
 CHUNK = 500
 GPU_COUNTS = ("gpu_capacity", "gpu_allocatable")
 KEPT_CHANGES = 10
+VERSIONS = {
+    Node: {"nodes_version": F("nodes_version") + 1},
+    Pod: {"pods_version": F("pods_version") + 1},
+}
 
 
 class LeaseLost(Exception):
@@ -58,7 +63,8 @@ def write_batch(cluster_id: UUID, watcher: str, kind: ObservedKind, batch: Batch
     if not (batch.upserts or batch.deletes):
         return []
     with transaction.atomic():
-        if not Cluster.objects.filter(pk=cluster_id, watcher=watcher).update(watcher_until=timezone.now() + LEASE):
+        lease = {"watcher_until": timezone.now() + LEASE, **VERSIONS.get(kind.model, {})}
+        if not Cluster.objects.filter(pk=cluster_id, watcher=watcher).update(**lease):
             raise LeaseLost
         changes = _delete(cluster_id, kind, batch.deletes)
         items = iter(batch.upserts.values())

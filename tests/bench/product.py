@@ -85,9 +85,9 @@ class Statements:
         self.heard: list[Callable[[str], None]] = []
         connection_created.connect(self._attach)
         for connection in connections.all(initialized_only=True):
-            self._attach(None, connection)
+            self._attach(connection)
 
-    def _attach(self, _sender: Any, connection: Any, **_more: Any) -> None:
+    def _attach(self, connection: Any, **_more: Any) -> None:
         if self._count not in connection.execute_wrappers:
             connection.execute_wrappers.append(self._count)
 

@@ -8,7 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from clusters.kept import LARGE_NODES
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node
+from clusters.selectors import gpu_strip
 from metrics.models import MetricSource
 from tests.clusters.builders import AT, add_node, add_pod, record_figures
 
@@ -206,10 +208,32 @@ def test_the_queries_of_the_pages_do_not_grow_with_the_nodes(
         add_node(watched, f"n{number}")
         add_pod(watched, f"p{number}", f"n{number}")
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         client.get(reverse("clusters:node-list"))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         client.get(reverse("clusters:node-map"))
+
+
+def test_the_map_of_a_large_cluster_is_computed_anew_only_when_nodes_or_pods_changed(
+    client: Client, admin: User, watched: Cluster, django_assert_max_num_queries: Any
+) -> None:
+    client.force_login(admin)
+    address = reverse("clusters:node-map-data")
+    for number in range(LARGE_NODES + 1):
+        add_node(watched, f"n{number:04d}")
+    # No other test may have left something of this cluster.
+    Cluster.objects.filter(pk=watched.pk).update(nodes_version=4711, pods_version=1)
+    before = client.get(address).json()
+
+    add_pod(watched, "p1", "n0000", gpus="2")
+    unchanged = client.get(address).json()
+    Cluster.objects.filter(pk=watched.pk).update(pods_version=2)  # as the watcher does with every batch
+    after = client.get(address).json()
+
+    assert unchanged == before
+    held = [value for node in after["groups"][0]["racks"][0]["nodes"] for value in node["values"] if value == 110]
+    assert len(held) == 2
+    assert gpu_strip(admin, watched).allocated == 2
 
 
 def test_a_node_shows_what_is_wrong_with_it(page: Any, watched: Cluster) -> None:
