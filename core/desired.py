@@ -15,6 +15,7 @@ Row = TypeVar("Row", bound=DesiredState)
 def change_spec(row: Row, spec: Mapping[str, Any], *, expected_generation: int | None = None) -> Row:
     """Write `spec`, raise `generation` and make the row due; returns it fresh. Call inside a transaction.
 
+    Workers and open pages are told when it commits (`hint_reconcile`): callers need not publish anything.
     Raises `Stale` where `expected_generation` is given and is not the stored one.
     """
     now = timezone.now()

@@ -14,7 +14,6 @@ from core.desired import change_spec
 from core.desired import request_deletion as request_row_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from organizations.models import Project
 from topology.models import NodePool
 from workloads import document as documents
@@ -72,7 +71,6 @@ def submit_workload(
         raise _name_taken(workload.name) from error
     audit.record(actor, "create", workload, after=_audited(workload))
     hint_reconcile(workload)
-    publish_row(workload)
     return workload
 
 
@@ -93,7 +91,6 @@ def update_workload(
     before, columns = _audited(workload), _columns(draft)
     change_spec(workload, columns, expected_generation=expected_generation)
     audit.record(actor, "update", workload, before=before, after=_audited(workload))
-    publish_row(workload)
     return workload
 
 
@@ -137,7 +134,6 @@ def delete_workload(actor: Actor, *, workload: Workload) -> Workload:
     if not workload.is_being_deleted:
         request_row_deletion(workload)
         audit.record(actor, "delete", workload)
-        publish_row(workload)
     return workload
 
 
@@ -257,7 +253,6 @@ def _set_desired_phase(
         before = workload.desired_phase
         change_spec(workload, {"desired_phase": phase, **(spec or {})})
         audit.record(actor, action, workload, before={"desired_phase": before}, after={"desired_phase": phase})
-        publish_row(workload)
     return workload
 
 

@@ -13,7 +13,6 @@ from clusters.models import Cluster
 from core.desired import change_spec, request_deletion
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from organizations.models import Department, Quota
 from organizations.quota import UNLIMITED
 from organizations.quota_rows import ensure_quota_rows
@@ -43,7 +42,6 @@ def create_department(
     _before, after = write_quotas(department, quotas)
     audit.record(actor, "create", department, after={"name": name, "description": description, "resources": after})
     hint_reconcile(department)
-    publish_row(department)
     return department
 
 
@@ -77,7 +75,6 @@ def update_department(
     old = {"description": department.description} if spec else {}
     changed = change_spec(department, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
     audit.record(actor, "update", changed, before={**old, "resources": before}, after={**spec, "resources": after})
-    publish_row(changed)
     return changed
 
 
@@ -96,9 +93,7 @@ def delete_department(actor: Actor, *, department: Department) -> Department:
         )
     if not department.is_being_deleted:
         audit.record(actor, "delete", department, before={"name": department.name})
-    deleted = request_deletion(department)
-    publish_row(deleted)
-    return deleted
+    return request_deletion(department)
 
 
 @transaction.atomic

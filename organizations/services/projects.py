@@ -12,7 +12,6 @@ from accounts.permissions import require
 from core.desired import change_spec, request_deletion
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from organizations.models import Department, Project
 from organizations.rules import NAMESPACE_PREFIX, description_faults, name_faults, namespace_faults
 from organizations.services.quotas import QuotaInput, write_quotas
@@ -65,7 +64,6 @@ def create_project(actor: Actor, *, department: Department, given: ProjectInput)
         },
     )
     hint_reconcile(project)
-    publish_row(project)
     return project
 
 
@@ -107,7 +105,6 @@ def update_project(
     old = {"description": project.description} if spec else {}
     changed = change_spec(project, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
     audit.record(actor, "update", changed, before={**old, "resources": before}, after={**spec, "resources": after})
-    publish_row(changed)
     return changed
 
 
@@ -128,6 +125,4 @@ def delete_project(actor: Actor, *, project: Project) -> Project:
         )
     if not project.is_being_deleted:
         audit.record(actor, "delete", project, before={"name": project.name, "namespace": project.namespace})
-    deleted = request_deletion(project)
-    publish_row(deleted)
-    return deleted
+    return request_deletion(project)

@@ -11,7 +11,6 @@ from accounts.audit import SECRET, Actor
 from accounts.permissions import require
 from core.desired import change_spec
 from core.errors import Conflict, InvalidInput
-from core.live import publish_row
 from organizations.models import Project, ProjectSecret
 from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
 
@@ -44,7 +43,7 @@ def put_secret(
         },
     )
     audit.record(actor, "create" if made else "update", secret, after={"project": project.name, "content": SECRET})
-    publish_row(change_spec(project, {}))
+    change_spec(project, {})
     return secret
 
 
@@ -65,4 +64,4 @@ def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
     require(actor.user, "credentials:delete", project.scope)
     audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
     secret.delete()
-    publish_row(change_spec(project, {}))
+    change_spec(project, {})

@@ -13,7 +13,6 @@ from clusters.names import DEFAULT_NODE_POOL
 from core.desired import change_spec, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from topology.durations import normalise_duration
 from topology.hooks import node_pool_changed
 from topology.models import NetworkTopology, NodePool, PlacementStrategy
@@ -59,7 +58,6 @@ def create_node_pool(actor: Actor, *, cluster: Cluster, name: str, settings: Nod
     audit.record(actor, "create", pool, after={"name": name, **_shown(spec)})
     node_pool_changed(pool)
     hint_reconcile(pool)
-    publish_row(pool)
     return pool
 
 
@@ -87,7 +85,6 @@ def update_node_pool(
     except IntegrityError as error:
         raise Conflict(_("The label was taken by another node pool in this moment.")) from error
     audit.record(actor, "update", changed, before=before, after=_shown(spec))
-    publish_row(changed)
     return changed
 
 
@@ -124,7 +121,6 @@ def delete_node_pool(actor: Actor, *, pool: NodePool) -> NodePool:
         audit.record(actor, "delete", pool, before={"name": pool.name, **_shown(_spec_of(pool))})
     deleted = request_deletion(pool)
     node_pool_changed(deleted)
-    publish_row(deleted)
     return deleted
 
 

@@ -14,7 +14,6 @@ from clusters.models import Cluster
 from core.desired import change_spec, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
-from core.live import publish_row
 from topology.models import NetworkTopology, NodePool
 from topology.rules import level_faults, name_faults
 
@@ -42,7 +41,6 @@ def create_topology(
         raise Conflict(_("Resource with this name already exists"), objects=[name]) from error
     audit.record(actor, "create", topology, after={"name": name, "levels": list(levels)})
     hint_reconcile(topology)
-    publish_row(topology)
     return topology
 
 
@@ -69,7 +67,6 @@ def replace_topology(actor: Actor, *, topology: NetworkTopology, name: str, leve
         audit.record(
             actor, "update", pool, before={"networkTopology": topology.name}, after={"networkTopology": new.name}
         )
-        publish_row(pool)
     delete_topology(actor, topology=topology)
     return new
 
@@ -82,7 +79,6 @@ def update_links(actor: Actor, *, topology: NetworkTopology, links: Sequence[Any
     before = topology.links
     changed = change_spec(topology, {"links": checked})
     audit.record(actor, "update", changed, before={"links": before}, after={"links": checked})
-    publish_row(changed)
     return changed
 
 
@@ -99,9 +95,7 @@ def delete_topology(actor: Actor, *, topology: NetworkTopology) -> NetworkTopolo
         )
     if not topology.is_being_deleted:
         audit.record(actor, "delete", topology, before={"name": topology.name, "levels": topology.levels})
-    deleted = request_deletion(topology)
-    publish_row(deleted)
-    return deleted
+    return request_deletion(topology)
 
 
 def assumed_links(count: int) -> list[dict[str, Any]]:
