@@ -5,6 +5,7 @@ import datetime as dt
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +76,9 @@ class Acting:
         return call
 
 
-@pytest.fixture
-def api_server() -> Iterator[ApiServer]:
+@contextmanager
+def serving() -> Iterator[ApiServer]:
+    """A server of its own until the block ends."""
     started: list[ApiServer] = []
     ready, done = threading.Event(), threading.Event()
 
@@ -100,9 +102,17 @@ def api_server() -> Iterator[ApiServer]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     assert ready.wait(10)
-    yield started[0]
-    done.set()
-    thread.join(10)
+    try:
+        yield started[0]
+    finally:
+        done.set()
+        thread.join(10)
+
+
+@pytest.fixture
+def api_server() -> Iterator[ApiServer]:
+    with serving() as server:
+        yield server
 
 
 async def wait_for_port(port: int) -> None:

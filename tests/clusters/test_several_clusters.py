@@ -1,0 +1,171 @@
+"""Several clusters in one Muster: two live API servers on loopback, of which one is down, slow or answers nonsense."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import User
+from clusters import connections
+from clusters.kinds import KAI_SCHEDULING_SHARD, NODE
+from clusters.models import Cluster, Node
+from clusters.watcher import cluster_watch, store, stream
+from clusters.watcher.cluster_watch import ClusterWatch
+from controlplane import jobs, tasks
+from core import leases
+from simulator.api.bootstrap import bootstrap
+from tests.clusters.conftest import ApiServer, serving
+from tests.clusters.objects import node
+from tests.clusters.test_stream import until
+from tests.clusters.test_watcher import ME, bare
+from topology.models import NodePool
+
+TIMEOUT = 1.5
+TROUBLES = {
+    "down": ("api-down", {}),
+    "slow": ("api-slow", {"delay": 2 * TIMEOUT}),
+    "dropping": ("connection-dropped", {}),
+    "failing": ("internal-error", {}),
+}
+
+
+@dataclass
+class Side:
+    """A cluster of Muster's, the API server behind it, and its watch."""
+
+    row: Cluster
+    api: ApiServer
+    watch: ClusterWatch
+
+    def add_node(self, name: str) -> None:
+        self.api.client().create(NODE, bare(node(name, labels={"pool": "batch"})))
+
+    def add_pool(self, name: str) -> NodePool:
+        return NodePool.objects.create(cluster=self.row, name=name, label_key="pool", label_value="batch")
+
+    def nodes(self) -> list[str]:
+        return sorted(Node.objects.filter(cluster=self.row).values_list("name", flat=True))
+
+    def shards(self) -> list[str]:
+        return [shard["metadata"]["name"] for shard in self.api.client().list(KAI_SCHEDULING_SHARD).items]
+
+
+@pytest.fixture
+def sides(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Side, Side]]:
+    """`near`, which stays well, and `far`; the reading threads run, the test writes with `flush`."""
+    servers: dict[str, ApiServer] = {}
+
+    def connect(cluster: Cluster) -> Any:
+        return servers[cluster.name].connection(connect=TIMEOUT, read=TIMEOUT, watch_read=TIMEOUT + 0.5)
+
+    monkeypatch.setattr(cluster_watch, "connection_of", connect)
+    monkeypatch.setattr(connections, "connection_of", connect)
+    monkeypatch.setattr(stream, "BACKOFF_LAST", 1.0)
+    with ExitStack() as stack:
+        found = []
+        for name in ("near", "far"):
+            servers[name] = api = stack.enter_context(serving())
+            api.call(bootstrap, api.server)
+            row = Cluster.objects.create(name=name, server=api.url, credential=b"")
+            assert store.claim(row.pk, ME)
+            watch = ClusterWatch(row, ME)
+            watch.start_reading()
+            stack.callback(watch.stop)
+            stack.callback(connections.open_gateway(row).close)
+            found.append(Side(row, api, watch))
+        yield found[0], found[1]
+        found[1].api.heal()
+
+
+def flushed(sides: tuple[Side, ...], condition: Callable[[], bool]) -> None:
+    def once() -> bool:
+        for side in sides:
+            side.watch.flush()
+        return condition()
+
+    until(once, 20)
+
+
+def reconciled(side: Side) -> int:
+    """One run of the cluster's task, with all of its rows due."""
+    leases.poke(Cluster, [side.row.pk])
+    leases.poke(NodePool, side.row.node_pools.values_list("pk", flat=True))
+    return tasks.reconcile_cluster(str(side.row.pk))
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_cluster_in_trouble_slows_and_hides_nothing_of_the_other(
+    sides: tuple[Side, Side], trouble: str, admin: User, client: Client
+) -> None:
+    near, far = sides
+    for side in sides:
+        side.add_node(f"{side.row.name}-1")
+    flushed(sides, lambda: near.nodes() == ["near-1"] and far.nodes() == ["far-1"])
+    for side in sides:
+        reconciled(side)
+        side.watch.heartbeat()
+    assert set(Cluster.objects.values_list("phase", flat=True)) == {"MissingPrerequisites"}
+
+    fault, parameters = TROUBLES[trouble]
+    far.api.fault(fault, **parameters)
+    for side in sides:
+        side.add_node(f"{side.row.name}-2")
+        side.add_pool(f"{side.row.name}-pool")
+
+    # The far cluster's turn comes first and ends soon; then everything of the near one is done.
+    began = time.monotonic()
+    reconciled(far)
+    assert time.monotonic() - began < 10 * TIMEOUT
+    assert reconciled(near) == 2
+    assert near.shards() == ["near-pool"]
+    assert NodePool.objects.get(name="near-pool").phase == "Ready"
+    flushed(sides, lambda: near.nodes() == ["near-1", "near-2"])
+    until(lambda: all(s.state.error for s in far.watch.streams if s.kind.name in ("nodes", "pods")), 20)
+    for side in sides:
+        side.watch.heartbeat()
+
+    # Nothing of the far one is lost or hidden: its rows are kept, and said to be old and why.
+    assert "far-1" in far.nodes()
+    assert Cluster.objects.get(name="far").phase == "Disconnected"
+    assert Cluster.objects.get(name="near").phase == "MissingPrerequisites"
+    pages = all_pages(client, admin)
+    assert all(name in pages["clusters:cluster-list"] for name in ("near", "far"))
+    assert all(name in pages["clusters:node-list"] for name in ("near-1", "near-2", "far-1"))
+    assert all(name in pages["topology:node-pool-list"] for name in ("near-pool", "far-pool"))
+
+    far.api.heal()
+    flushed(sides, lambda: far.nodes() == ["far-1", "far-2"])
+    until(lambda: reconciled(far) > 0 and far.shards() == ["far-pool"], 20)
+    assert Cluster.objects.get(name="far").phase == "MissingPrerequisites"
+
+
+def test_while_one_clusters_task_hangs_the_others_is_sent(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = sides
+    sent: list[str] = []
+    monkeypatch.setattr(tasks.reconcile_cluster, "apply_async", lambda args, **_: sent.append(args[0]))
+    Cluster.objects.update(next_check_at=timezone.now())
+
+    with jobs.lease(f"{tasks.CLUSTER_JOB}{far.row.pk}", at_most=timedelta(minutes=1)):
+        tasks.reconcile_tick()
+
+    assert sent == [str(near.row.pk)]
+
+
+def all_pages(client: Client, admin: User) -> dict[str, str]:
+    client.force_login(admin)
+    names = ("clusters:cluster-list", "clusters:node-list", "topology:node-pool-list", "overview")
+    pages = {}
+    for name in names:
+        answer = client.get(reverse(name))
+        assert answer.status_code == 200
+        pages[name] = answer.content.decode()
+    return pages
