@@ -145,12 +145,19 @@ def _check(page: DraftPage) -> None:
     page.submission = draft.submission
     page.pool = draft.submission.pool
     page.gpus = draft.submission.graph.gpus
-    page.checks = check_submission(draft.submission)
-    page.manifest, faults = preview(draft.submission)
-    page.checks += faults
+    page.checks, page.manifest = check_and_preview(draft.submission)
 
 
-def preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
+def check_and_preview(submission: Submission) -> tuple[tuple[Check, ...], str]:
+    """Every check, and the manifest that would be applied; empty where it cannot be rendered."""
+    checks = check_submission(submission)
+    if any(check.code == "Field" for check in checks):
+        return checks, ""  # rendering relies on fields of the right type
+    manifest, faults = _preview(submission)
+    return (*checks, *faults), manifest
+
+
+def _preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
     """The manifest that would be applied, as YAML, or why it cannot be rendered."""
     try:
         manifest = submission_manifest(submission)

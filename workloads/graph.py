@@ -33,6 +33,7 @@ COMPONENT_TYPES = ("frontend", "worker", "prefill", "decode", "planner", "epp")
 MAX_COMPONENTS = 25
 _COMPONENT_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?\Z")
 MAX_REPLICAS = 10_000
+MAX_GPUS = 10_000
 
 PRIORITY_LABEL = "priorityClassName"
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
@@ -327,8 +328,9 @@ def _devices(value: Any, field: str, faults: list[Fault]) -> Decimal:
         amount = parse_quantity(value)
     except InvalidInput:
         amount = Decimal(-1)
-    if isinstance(value, bool) or amount != amount.to_integral_value() or amount < 0:
-        faults.append(Fault(field, f"{str(value)[:40]!r} is not a number of GPUs", "a whole number of 0 or more"))
+    if isinstance(value, bool) or not 0 <= amount <= MAX_GPUS or amount != amount.to_integral_value():
+        allowed = f"a whole number from 0 to {MAX_GPUS}"
+        faults.append(Fault(field, f"{str(value)[:40]!r} is not a number of GPUs", allowed))
         return Decimal(0)
     return amount
 

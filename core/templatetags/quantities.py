@@ -123,8 +123,13 @@ def not_permitted(right: str = "") -> SafeString:
     )
 
 
+_LONGEST = 20
+
+
 def _rounded(value: Decimal | int | float, places: int) -> Decimal:
     exact = value if isinstance(value, Decimal) else Decimal(str(value))
+    if exact.adjusted() > _LONGEST:  # beyond what can be rounded; nobody reads its decimals
+        return exact
     return exact.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_EVEN).normalize()
 
 

@@ -14,8 +14,8 @@ from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
-from workloads.checks import Check, check_submission
-from workloads.forms import DraftPage, preview, read_page
+from workloads.checks import Check
+from workloads.forms import DraftPage, check_and_preview, read_page
 from workloads.models import Preemptibility, Workload
 from workloads.services import read_draft
 
@@ -72,11 +72,10 @@ def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str
         draft = read_draft(project=workload.project, source=source, workload=workload)
     except InvalidInput as error:
         return _as_checks(error), ""
-    manifest, faults = preview(draft.submission)
+    checks, manifest = check_and_preview(draft.submission)
     kept = services.immutable_changes(workload, draft)
     fixed = tuple(Check("Immutable", "bad", fault.field, fault.message, fault.allowed) for fault in kept)
-    said = tuple(check for check in check_submission(draft.submission) if check.status != "ok")
-    return (*fixed, *said, *faults), manifest
+    return (*fixed, *(check for check in checks if check.status != "ok")), manifest
 
 
 def new_context(page: DraftPage) -> dict[str, Any]:
