@@ -23,12 +23,12 @@ UNSTABLE_CHANGES = 3
 UNSTABLE_MINUTES = 15
 
 
-def gpu_tiles(strip: GpuStrip, url: str = "") -> list[dict[str, Any]]:
+def gpu_tiles(strip: GpuStrip) -> list[dict[str, Any]]:
     """The GPU strip: total = allocated + free + cordoned + unhealthy."""
     nodes = ngettext("on %(n)s node", "on %(n)s nodes", strip.nodes) % {"n": number(strip.nodes)}
     over = _("%(n)s more held than there are") % {"n": number(strip.over)} if strip.over else ""
     return [
-        {"label": _("GPUs"), "value": strip.total, "sub": nodes, "url": url},
+        {"label": _("GPUs"), "value": strip.total, "sub": nodes},
         {"label": _("Allocated"), "value": strip.allocated, "state": "allocated", "sub": over},
         {"label": _("Free"), "value": strip.free, "state": "free"},
         {"label": _("Cordoned"), "value": strip.cordoned, "state": "cordoned"},

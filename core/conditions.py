@@ -60,9 +60,3 @@ def merge(
 def find(conditions: Iterable[dict[str, Any]], type_: str) -> dict[str, Any] | None:
     """The condition of that type, or None."""
     return next((condition for condition in conditions if condition["type"] == type_), None)
-
-
-def is_true(conditions: Iterable[dict[str, Any]], type_: str) -> bool:
-    """Whether the condition is there and its status is `True`."""
-    condition = find(conditions, type_)
-    return condition is not None and condition["status"] == "True"

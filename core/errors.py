@@ -5,7 +5,7 @@ without a change can help (`retryable`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 class MusterError(Exception):
@@ -89,5 +89,3 @@ class Blocker:
 
     kind: str
     name: str
-    detail: str = ""
-    labels: dict[str, str] = field(default_factory=dict)

@@ -65,10 +65,10 @@ class Actions:
         """Jobs with pending pods of which enough exist."""
         return [job for job in self.session.jobs.values() if job.pending and job.root.ready]
 
-    def queue_of(self, jobs: list[Job], *, victims: bool = False) -> JobQueue:
+    def queue_of(self, jobs: list[Job]) -> JobQueue:
         """Jobs in the order of their turns."""
         session = self.session
-        return JobQueue(session.queues, triple(session.total), victims=victims).fill(jobs)
+        return JobQueue(session.queues, triple(session.total)).fill(jobs)
 
     def allocate(self) -> None:
         """Place jobs on what is free, minimums first, then surplus pods one by one."""

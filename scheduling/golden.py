@@ -26,7 +26,6 @@ from scheduling.structs import (
     QueueResource,
     Requirement,
     Resources,
-    SchedulerConfig,
     Snapshot,
     SubGroup,
     Taint,
@@ -104,7 +103,6 @@ def _queue(index: int, row: Json) -> Queue:
         name=row["name"],
         parent=row.get("parent", ""),
         uid=f"q{index:05d}",
-        display_name=row.get("displayName", ""),
         priority=row.get("priority", 100),
         created=START + index,
         gpu=_queue_resource(row, "gpu", 1.0),
@@ -290,8 +288,7 @@ def _label_selector(row: Json) -> tuple[Requirement, ...]:
 class Replay:
     """A recorded cluster that lives on between cycles: bound pods run, evicted ones are gone."""
 
-    def __init__(self, case: Json, config: SchedulerConfig | None = None) -> None:
-        self.config = config
+    def __init__(self, case: Json) -> None:
         self.conditions: dict[str, Condition] = {}
         groups, pods = gangs_of(case)
         self.snapshot = Snapshot(
@@ -305,7 +302,7 @@ class Replay:
 
     def cycle(self) -> CycleResult:
         """Run one cycle and let it take effect."""
-        result = run_cycle(self.snapshot, self.config)
+        result = run_cycle(self.snapshot)
         for key in result.cleared:
             self.conditions.pop(key, None)
         self.conditions.update(result.conditions)

@@ -7,18 +7,13 @@ from scheduling.structs import Node, Snapshot
 POOL_LABEL = "kai.scheduler/node-pool"
 
 
-def node_pool(node: Node, key: str = POOL_LABEL) -> str:
-    """The pool of a node; "" is the default pool, which a label value ``default`` is not."""
-    return node.labels.get(key, "")
-
-
-def of_pool(snapshot: Snapshot, pool: str, key: str = POOL_LABEL) -> Snapshot:
+def of_pool(snapshot: Snapshot, pool: str) -> Snapshot:
     """The part of a whole cluster that the shard of a pool works on.
 
     Nodes, queues and pod groups are chosen by their own label. Pods follow their pod group; those that
     run on a node of the pool stay in any case, because they take its room.
     """
-    nodes = tuple(node for node in snapshot.nodes if _labelled(node, pool, key))
+    nodes = tuple(node for node in snapshot.nodes if _labelled(node, pool))
     groups = tuple(group for group in snapshot.podgroups if group.pool == pool)
     names = {node.name for node in nodes}
     keys = {group.key for group in groups}
@@ -32,5 +27,5 @@ def of_pool(snapshot: Snapshot, pool: str, key: str = POOL_LABEL) -> Snapshot:
     )
 
 
-def _labelled(node: Node, pool: str, key: str) -> bool:
-    return node.labels.get(key) == pool if pool else key not in node.labels
+def _labelled(node: Node, pool: str) -> bool:
+    return node.labels.get(POOL_LABEL) == pool if pool else POOL_LABEL not in node.labels

@@ -109,7 +109,6 @@ class Queue(msgspec.Struct, frozen=True, gc=False):
     name: str
     parent: str = ""
     uid: str = ""
-    display_name: str = ""
     priority: int = 100
     created: float = 0.0
     gpu: QueueResource = QueueResource()
@@ -281,7 +280,6 @@ class Eviction(msgspec.Struct, frozen=True, gc=False):
     action: str
     """Consolidation, Reclaim, Preempt or StaleGangEviction."""
     message: str
-    evictor: str = ""
     moved_to: str = ""
     """Node where the same decision puts the pod again, "" when it gets none."""
 

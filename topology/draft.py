@@ -60,7 +60,7 @@ class Draft:
         return [{"value": key, "domains": count} for key, count in zip(self.levels, self.tree.counts, strict=True)]
 
 
-def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[str], *, name: str = "") -> Draft:
+def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[str]) -> Draft:
     """What the form says; without any level said, the proposal."""
     candidates = candidate_keys(nodes, pool_keys=pool_keys)
     keys = [candidate.key for candidate in candidates]
@@ -75,7 +75,7 @@ def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[s
     else:
         levels = propose_levels(nodes)
     return Draft(
-        name=str(fields.get("name", name) or name),
+        name=str(fields.get("name", "") or ""),
         levels=levels,
         candidates=candidates,
         tree=domain_tree(levels, nodes),

@@ -16,13 +16,13 @@ MAX_KEY_LENGTH = 316
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
 
 
-def name_faults(name: str, field: str = "name") -> list[Fault]:
+def name_faults(name: str) -> list[Fault]:
     """Why `name` can't name a topology or pool; empty when it can."""
     if len(name) <= 63 and _NAME.match(name):
         return []
     problem = _("A name is required") if not name else _("“%(name)s” cannot be a name") % {"name": name[:80]}
     allowed = _("1 to 63 of a–z, 0–9 and “-”; a letter first, a letter or digit last")
-    return [Fault(field, problem, allowed)]
+    return [Fault("name", problem, allowed)]
 
 
 def level_faults(levels: Sequence[object]) -> list[Fault]:

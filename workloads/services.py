@@ -95,9 +95,7 @@ def update_workload(
 
 
 @transaction.atomic
-def scale_workload(
-    actor: Actor, *, workload: Workload, component: str, replicas: int, expected_generation: int | None = None
-) -> Workload:
+def scale_workload(actor: Actor, *, workload: Workload, component: str, replicas: int) -> Workload:
     """Set the replicas of one component, comments of the document kept. Raises as `update_workload`."""
     path = component_path(workload.manifest, component)
     graph = parse_graph(workload.manifest)
@@ -106,7 +104,7 @@ def scale_workload(
         message = _("an autoscaler owns the replicas of %(component)s through its scaling adapter")
         raise InvalidInput.of(f"{found.field}.replicas", message % {"component": component})
     source = documents.edit(workload.source, {(*path, "replicas"): replicas})
-    return update_workload(actor, workload=workload, source=source, expected_generation=expected_generation)
+    return update_workload(actor, workload=workload, source=source)
 
 
 @transaction.atomic

@@ -176,9 +176,7 @@ class KubeGateway:
                 return
             parameters["continue"] = answer.metadata.next
 
-    def watch(
-        self, path: str, resource_version: str, *, query: Mapping[str, str] | None = None
-    ) -> Iterator[WatchEvent]:
+    def watch(self, path: str, resource_version: str) -> Iterator[WatchEvent]:
         """Events after `resource_version` until the server ends the stream.
 
         Raises `Gone` for 410, as an HTTP status and as an ERROR event alike; `Unavailable` when nothing came for
@@ -186,7 +184,6 @@ class KubeGateway:
         """
         times = self._transport.connection.timeouts
         parameters = {
-            **(query or {}),
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,

@@ -85,6 +85,6 @@ class NameTaken(GatewayError):
 
     reason = "NameTaken"
 
-    def __init__(self, message: str, *, made_by: str, target: str = "", cluster: str = "") -> None:
-        super().__init__(message, target=target, cluster=cluster, status=409)
+    def __init__(self, message: str, *, made_by: str, target: str = "") -> None:
+        super().__init__(message, target=target, status=409)
         self.made_by = made_by

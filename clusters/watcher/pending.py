@@ -16,12 +16,11 @@ MAX_TOMBSTONES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Objects to upsert and uids to delete. `complete`: uids of a whole list, at `list_version`."""
+    """Objects to upsert and uids to delete. `complete`: uids of a whole list."""
 
     upserts: Mapping[str, Any] = field(default_factory=dict)
     deletes: frozenset[str] = frozenset()
     complete: frozenset[str] | None = None
-    list_version: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.upserts or self.deletes or self.complete is not None)
@@ -41,7 +40,6 @@ class Pending:
         self._upserts: dict[str, Any] = {}
         self._deletes: set[str] = set()
         self._complete: frozenset[str] | None = None
-        self._list_version = ""
         self._tombstones: OrderedDict[str, int] = OrderedDict()
         self._closed = False
 
@@ -72,7 +70,7 @@ class Pending:
             for uid in [uid for uid in self.known if uid not in uids]:
                 if version_number(self.known[uid]) <= number or not number:
                     self._bury(uid, number)
-            self._complete, self._list_version = uids, list_version
+            self._complete = uids
 
     def forget_absent(self, uids: frozenset[str]) -> None:
         """Drop from `known` what is not in `uids`, without deleting anything: for kinds whose rows outlive objects."""
@@ -83,7 +81,7 @@ class Pending:
     def take(self) -> Batch:
         """Everything that waits; empties it."""
         with self._changed:
-            batch = Batch(self._upserts, frozenset(self._deletes), self._complete, self._list_version)
+            batch = Batch(self._upserts, frozenset(self._deletes), self._complete)
             self._upserts, self._deletes, self._complete = {}, set(), None
             self._changed.notify_all()
             return batch

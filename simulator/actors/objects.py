@@ -67,9 +67,9 @@ def find_condition(obj: Object, condition_type: str) -> Object | None:
     return None
 
 
-def has_condition(obj: Object, condition_type: str, status: str = "True") -> bool:
+def has_condition(obj: Object, condition_type: str) -> bool:
     condition = find_condition(obj, condition_type)
-    return condition is not None and condition.get("status") == status
+    return condition is not None and condition.get("status") == "True"
 
 
 def merged_conditions(current: Iterable[Object], new: Iterable[Object], now: str) -> list[Object]:

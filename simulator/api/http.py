@@ -28,8 +28,8 @@ _PlainLoader.yaml_implicit_resolvers = {
 }
 
 
-def json_response(body: Any, status: int = 200, warnings: Iterable[str] = ()) -> Response:
-    return bytes_response(encode_json(body), status, warnings)
+def json_response(body: Any, status: int = 200) -> Response:
+    return bytes_response(encode_json(body), status)
 
 
 def bytes_response(body: bytes, status: int = 200, warnings: Iterable[str] = ()) -> Response:

@@ -50,15 +50,14 @@ async def load_fleet(client: KubeClient, name: str) -> int:
     return made
 
 
-def restore_fleet(store: BulkStore, name: str, taken: Iterable[CollectionName] = ()) -> Iterator[Entry]:
+def restore_fleet(store: BulkStore, name: str) -> Iterator[Entry]:
     """Fills the empty collections of nodes, pods and pod groups at once; yields the rest, to be created as usual."""
     now = timestamp(datetime.now(UTC))
     bulk: dict[CollectionName, list[Object]] = {}
     version = store.resource_version
-    skipped = set(taken)
     for kind, manifest in FLEETS[name]():
         collection = (kind.group, kind.plural)
-        if collection in skipped or collection[1] not in ("nodes", "pods", "podgroups"):
+        if collection[1] not in ("nodes", "pods", "podgroups"):
             yield kind, manifest
             continue
         body = complete(kind.kind, manifest)

@@ -369,7 +369,7 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
 
 def test_each_batch_of_nodes_or_pods_raises_the_version_by_which_pages_keep_what_they_computed(mine: Cluster) -> None:
     store.write_batch(mine.pk, ME, KINDS["nodes"], batch_of(decoded(node("n1"), wire.NodeObject)))
-    store.write_batch(mine.pk, ME, KINDS["pods"], Batch(complete=frozenset(), list_version="9"))
+    store.write_batch(mine.pk, ME, KINDS["pods"], Batch(complete=frozenset()))
 
     mine.refresh_from_db()
 

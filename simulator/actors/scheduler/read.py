@@ -89,7 +89,6 @@ def read_queue(queue: Object) -> Queue:
         name=queue["metadata"]["name"],
         parent=spec.get("parentQueue") or "",
         uid=queue["metadata"].get("uid", ""),
-        display_name=spec.get("displayName") or "",
         priority=spec.get("priority", 100),
         created=_created(queue),
         gpu=_queue_resource(resources.get("gpu"), 1.0),
