@@ -61,7 +61,7 @@ class _Continue(msgspec.Struct):
     name: str
 
 
-class Dropped(Exception):
+class Dropped(ConnectionError):
     """The connection is to end in the middle of an answer."""
 
 

@@ -1,5 +1,7 @@
 """What lives in the cluster under the faults of the switchboard, and its recovery."""
 
+import pytest
+
 from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
 from tests.simulator.actors.graphs import GPU, RACK, bare_graph, pod, worker
 
@@ -43,6 +45,17 @@ def test_pods_of_a_lost_node_start_elsewhere_and_the_node_comes_back(play):
         await cluster.wait_for(healthy)
         node = await cluster.client.get(NODE, lost)
         assert not node["spec"].get("taints")
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("fault", ["api-down", "connection-dropped"])
+def test_actors_outlive_their_watches_and_go_on_when_they_are_back(play, fault):
+    async def scenario(cluster):
+        cluster.faults.switch_on(fault, {"seconds": 0.2})
+        await cluster.submit(graph())
+
+        await cluster.running(2)
 
     play(scenario)
 
