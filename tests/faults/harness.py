@@ -43,6 +43,11 @@ TABLES = (
 ANSWER_SECONDS = 120
 
 
+def _browser() -> urllib.request.OpenerDirector:
+    """Keeps its cookies; never goes through a proxy."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
+
+
 @dataclass
 class Stack:
     """`manage.py up` on SQLite, or on the PostgreSQL at `database_url`."""
@@ -52,7 +57,8 @@ class Stack:
     muster: Muster = field(init=False)
     cluster: SimulatedCluster = field(init=False)
     _extra: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    _browser: urllib.request.OpenerDirector | None = None
+    _browser: urllib.request.OpenerDirector = field(default_factory=_browser)
+    _signed_in: bool = False
     _others: list[Muster] = field(default_factory=list)
     _turns: Iterator[int] = field(default_factory=itertools.count)
 
@@ -161,17 +167,16 @@ class Stack:
 
     def page(self, path: str) -> str:
         """The HTML of a page as the administrator sees it."""
-        if self._browser is None:
-            self._browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        if not self._signed_in:
             form = self._open("/account/login")
             token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
             assert token, form
-            given = {"csrfmiddlewaretoken": token[1], "username": EMAIL, "password": PASSWORD}
+            given = {"csrfmiddlewaretoken": token[1], "email": EMAIL, "password": PASSWORD}
             self._open("/account/login", urllib.parse.urlencode(given).encode())
+            self._signed_in = True
         return self._open(path)
 
     def _open(self, path: str, sent: bytes | None = None) -> str:
-        assert self._browser is not None
         with self._browser.open(self.muster.url + path, sent, timeout=30) as answer:
             return str(answer.read().decode())
 
