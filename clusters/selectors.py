@@ -1,6 +1,6 @@
 """Reads clusters, nodes and what is held on them. Nothing here asks a cluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -43,37 +43,50 @@ class WatchState:
 
 def gpu_strip(user: Viewer, cluster: Cluster | None = None, *, nodes: QuerySet[Node] | None = None) -> GpuStrip:
     """The strip over the nodes that `user` sees: of one cluster, of a given set of nodes, or of all. 3 queries at most,
-    and two for each large cluster that has changed since it was asked for."""
+    and two more for each large cluster that has changed since it was asked for."""
+    only = [cluster] if cluster else None
     if nodes is not None:
-        return _gpu_strip(user, cluster, nodes)
-    large = _large_clusters(user, cluster)
-    strips = [kept(("strip", row.pk), version, partial(_gpu_strip, user, row)) for row, version in large]
-    if cluster is None or not large:
-        rest = Node.objects.exclude(cluster__in=[row for row, _version in large]) if large else None
-        strips.append(_gpu_strip(user, cluster, rest, beyond=True))
+        return _gpu_strip(user, only, nodes)
+    seen = _with_nodes(user, cluster)
+    large = [row for row in seen if row.nodes_count > LARGE_NODES]
+    if not large:
+        return _gpu_strip(user, only)
+    strips = [kept(("strip", row.pk), _version(row), partial(_gpu_strip, user, [row])) for row in large]
+    small = [row for row in seen if row.nodes_count <= LARGE_NODES]
+    strips += [_gpu_strip(user, small)] if small else []
     return sum(strips[1:], strips[0])
 
 
-def _large_clusters(user: Viewer, cluster: Cluster | None) -> list[tuple[Cluster, tuple[int, int]]]:
-    """The large clusters whose nodes `user` sees, each with the version of its nodes and pods. 1 query."""
-    nodes = Node.objects.filter(cluster=OuterRef("pk")).order_by().values("cluster").annotate(n=Count("pk")).values("n")
+def observed_versions(cluster_ids: Iterable[Any]) -> dict[Any, tuple[int, int]]:
+    """By cluster id what changes with every change of its nodes and pods, to keep what is computed from them
+    (`clusters.kept`). Large clusters only: with a small one it is not worth it. 1 query."""
+    rows: Iterable[Any] = Cluster.objects.annotate(nodes_count=_nodes_count()).filter(pk__in=list(cluster_ids))
+    return {row.pk: _version(row) for row in rows if row.nodes_count > LARGE_NODES}
+
+
+def _with_nodes(user: Viewer, cluster: Cluster | None) -> list[Any]:
+    """The clusters whose nodes `user` sees, with `nodes_count` and versions. 1 query."""
     seen = Node.objects.visible_to(user).filter(cluster=OuterRef("pk"))
-    rows = (
-        Cluster.objects.filter(Exists(seen)).annotate(nodes_count=Subquery(nodes)).filter(nodes_count__gt=LARGE_NODES)
-    )
+    rows = Cluster.objects.filter(Exists(seen)).annotate(nodes_count=_nodes_count())
     if cluster is not None:
         rows = rows.filter(pk=cluster.pk)
-    return [(row, (row.nodes_version, row.pods_version)) for row in rows.only("pk", "nodes_version", "pods_version")]
+    return list(rows.only("pk", "nodes_version", "pods_version"))
 
 
-def _gpu_strip(
-    user: Viewer, cluster: Cluster | None, nodes: QuerySet[Node] | None = None, *, beyond: bool = False
-) -> GpuStrip:
-    """`beyond`: count what is held on nodes that are gone, though only some of the nodes are given."""
+def _nodes_count() -> Coalesce:
+    nodes = Node.objects.filter(cluster=OuterRef("pk")).order_by().values("cluster")
+    return Coalesce(Subquery(nodes.annotate(n=Count("pk")).values("n")), 0)
+
+
+def _version(cluster: Cluster) -> tuple[int, int]:
+    return cluster.nodes_version, cluster.pods_version
+
+
+def _gpu_strip(user: Viewer, clusters: Sequence[Cluster] | None, nodes: QuerySet[Node] | None = None) -> GpuStrip:
     chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]
-    if cluster is not None:
-        chosen = chosen.filter(cluster=cluster)
-    held = _held_by_node(cluster)
+    if clusters is not None:
+        chosen = chosen.filter(cluster__in=clusters)
+    held = _held_by_node(clusters)
     columns = ("cluster_id", "name", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "mig")
     total = allocated = free = cordoned = unhealthy = over = Decimal(0)
     mig: dict[str, int] = {}
@@ -89,8 +102,8 @@ def _gpu_strip(
         over += gpus.over
         for resource, count in slices.items():
             mig[resource] = mig.get(resource, 0) + count
-    if nodes is None or beyond:
-        known = {row[0] for row in rows} | ({cluster.pk} if cluster else set())
+    if nodes is None:
+        known = {row[0] for row in rows} | {cluster.pk for cluster in clusters or ()}
         over += sum((gpus for (cluster_id, _), gpus in held.items() if cluster_id in known), Decimal(0))
     return GpuStrip(int(total), allocated, free, cordoned, unhealthy, over, len(rows), mig)
 
@@ -169,13 +182,13 @@ def topology_levels(cluster: Cluster) -> dict[str, list[str]]:
 def observed_version(user: Viewer, cluster: Cluster) -> tuple[int, int] | None:
     """Changes with every change of a large cluster's nodes and pods, by which what comes of them can be kept. None:
     it is not large, or `user` does not see its nodes. 1 query."""
-    return next((version for _row, version in _large_clusters(user, cluster)), None)
+    return next((_version(row) for row in _with_nodes(user, cluster) if row.nodes_count > LARGE_NODES), None)
 
 
 def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | None = None) -> list[MapNode]:
     """The GPU nodes of a cluster as the map needs them, by name, with the figures that were measured of them. 2
     queries, whatever their number."""
-    held = _held_by_node(cluster)
+    held = _held_by_node([cluster])
     address = reverse("clusters:node-detail", args=[0]).removesuffix("0/")
     rows = node_rows(user, cluster).filter(gpu_capacity__gt=0).order_by("name", "pk")
     columns = ("pk", "name", "labels", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "state")
@@ -239,9 +252,9 @@ def _running_pods() -> QuerySet[Pod]:
     return Pod.objects.exclude(phase__in=FINISHED)
 
 
-def _held_by_node(cluster: Cluster | None) -> dict[tuple[UUID, str], Decimal]:
+def _held_by_node(clusters: Sequence[Cluster] | None) -> dict[tuple[UUID, str], Decimal]:
     pods = _running_pods().exclude(node_name="").filter(gpus__gt=0)
-    if cluster is not None:
-        pods = pods.filter(cluster=cluster)
+    if clusters is not None:
+        pods = pods.filter(cluster__in=clusters)
     sums = pods.order_by().values_list("cluster_id", "node_name").annotate(n=Sum("gpus"))
     return {(cluster_id, name): gpus for cluster_id, name, gpus in sums}

@@ -3,16 +3,21 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.db.models import Sum
 
+from clusters.kept import kept
 from clusters.models import Node, Pod
 from clusters.names import DEFAULT_NODE_POOL
+from clusters.selectors import observed_versions
 from topology.models import NodePool
 from topology.suggestions import NodeFacts
 from topology.tree import Gpus
 
+# What `facts_of` reads: a node's other columns are most of its size.
+_COLUMNS = ("cluster_id", "name", "labels", "gpu_capacity", "gpu_allocatable", "node_pool", "cordoned", "ready")
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -25,7 +30,7 @@ def held_gpus(cluster_ids: Iterable[Any]) -> dict[tuple[Any, str], Decimal]:
 
 def node_facts(cluster_id: Any, *, pool: str | None = None) -> list[NodeFacts]:
     """The nodes of a cluster, or of one pool of it by name (`default`: those without a pool label). Two queries."""
-    nodes = Node.objects.filter(cluster_id=cluster_id)
+    nodes = Node.objects.filter(cluster_id=cluster_id).only(*_COLUMNS)
     if pool is not None:
         nodes = nodes.filter(node_pool="" if pool == DEFAULT_NODE_POOL else pool)
     held = held_gpus([cluster_id])
@@ -64,12 +69,26 @@ class PoolFigures:
 
 
 def pool_figures(pools: Sequence[NodePool]) -> dict[int, PoolFigures]:
-    """Figures by pool id. Two queries for all pools together."""
+    """Figures by pool id. One query, and two for all pools together; of a large cluster only when its nodes or pods
+    changed."""
+    by_cluster: dict[Any, list[NodePool]] = {}
+    for pool in pools:
+        by_cluster.setdefault(pool.cluster_id, []).append(pool)
+    versions = observed_versions(by_cluster)
+    figures = _figures_of([pool for pool in pools if pool.cluster_id not in versions])
+    for cluster_id, version in versions.items():
+        same = by_cluster[cluster_id]
+        key = tuple((pool.pk, pool.name, _levels(pool)) for pool in same)
+        figures |= kept(("pools", cluster_id, key), version, partial(_figures_of, same))
+    return figures
+
+
+def _figures_of(pools: Sequence[NodePool]) -> dict[int, PoolFigures]:
     clusters = {pool.cluster_id for pool in pools}
     by_name = {(pool.cluster_id, pool.name): pool for pool in pools}
     figures = {pool.pk: PoolFigures() for pool in pools}
     held = held_gpus(clusters)
-    for node in Node.objects.filter(cluster_id__in=clusters):
+    for node in Node.objects.filter(cluster_id__in=clusters).only(*_COLUMNS):
         pool = by_name.get((node.cluster_id, node.node_pool or DEFAULT_NODE_POOL))
         if pool is not None:
             _count(figures[pool.pk], pool, facts_of(node, held.get((node.cluster_id, node.name), Decimal(0))))
@@ -83,5 +102,8 @@ def _count(figures: PoolFigures, pool: NodePool, node: NodeFacts) -> None:
         return
     figures.gpu_nodes += 1
     figures.whole_free += bool(node.usable and not node.allocated and not node.unhealthy)
-    levels = pool.network_topology.levels if pool.network_topology else ()
-    figures.outside += any(not node.labels.get(key) for key in levels)
+    figures.outside += any(not node.labels.get(key) for key in _levels(pool))
+
+
+def _levels(pool: NodePool) -> tuple[str, ...]:
+    return tuple(pool.network_topology.levels) if pool.network_topology else ()
