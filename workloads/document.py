@@ -42,6 +42,18 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def _leave_times(loader: _Loader, node: yaml.ScalarNode) -> Any:
+    """`1:30` is text to Kubernetes, and the number 90 to YAML 1.1."""
+    if ":" in node.value:
+        return node.value
+    is_int = node.tag.endswith(":int")
+    return loader.construct_yaml_int(node) if is_int else loader.construct_yaml_float(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _leave_times)
+_Loader.add_constructor("tag:yaml.org,2002:float", _leave_times)
+
+
 def load(text: str) -> Document:
     """The one document in `text` (YAML or JSON). Raises `InvalidInput` for field `manifest` with the line."""
     if len(text) > MAX_CHARACTERS:

@@ -21,6 +21,8 @@ register = template.Library()
 Number = Decimal | int | float | None
 
 UNLIMITED = -1
+# A label of a cluster can hold any number; longer ones cannot be rounded within the context's 28 digits.
+_LARGEST_WRITTEN_OUT = 10**20
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -29,6 +31,8 @@ def number(value: Decimal | int | float | None, places: int = 3) -> str:
     """A number in the viewer's locale, rounded to at most `places` decimals, trailing zeros dropped."""
     if value is None:
         return "–"
+    if abs(Decimal(value)) >= _LARGEST_WRITTEN_OUT:
+        return f"{Decimal(value):.3E}"
     return str(format_decimal(_rounded(value, places), format=f"#,##0.{'#' * places}", locale=_locale()))
 
 
@@ -123,13 +127,8 @@ def not_permitted(right: str = "") -> SafeString:
     )
 
 
-_LONGEST = 20
-
-
 def _rounded(value: Decimal | int | float, places: int) -> Decimal:
     exact = value if isinstance(value, Decimal) else Decimal(str(value))
-    if exact.adjusted() > _LONGEST:  # beyond what can be rounded; nobody reads its decimals
-        return exact
     return exact.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_EVEN).normalize()
 
 

@@ -148,3 +148,8 @@ def test_a_chart_carries_its_data_as_a_block_that_cannot_break_out() -> None:
 
     assert drawn.startswith('<script id="busy-data" type="application/json">')
     assert "</script><b>" not in drawn
+
+
+def test_numbers_that_no_cluster_has_are_written_short() -> None:
+    assert number(10**39) == "1.000E+39"
+    assert number(Decimal("-1e25")) == "-1.000E+25"

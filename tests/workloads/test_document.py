@@ -61,3 +61,9 @@ def test_an_edit_makes_missing_mappings_and_removes_keys() -> None:
 def test_a_key_that_is_a_collection_is_named_by_its_line(text: str) -> None:
     with pytest.raises(InvalidInput, match="the key in line"):
         document.load(text)
+
+
+def test_times_stay_text_as_kubernetes_reads_them() -> None:
+    """Trap 22: YAML 1.1 would make `1:30` the number 90."""
+    loaded = document.load("a: 1:30\nb: 190:20:30.15\nc: 12\nd: 1.5\ne: 0x1F")
+    assert loaded == {"a": "1:30", "b": "190:20:30.15", "c": 12, "d": 1.5, "e": 31}
