@@ -233,7 +233,7 @@ def test_the_list_costs_the_same_number_of_queries_however_long_it_is(
     for number in range(5):
         submit(MULTINODE.replace("name: qwen", f"name: qwen-{number}"))
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(13):
         client.get(reverse("workloads:list"))
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from clusters.models import Cluster
+from workloads.cluster_graphs import GangFault, GangFinding
 from workloads.models import Workload
 from workloads.words import reason_sentence
 
@@ -49,3 +51,27 @@ def held(workload: Workload) -> object:
 def since(workload: Workload) -> object:
     """When it began to wait."""
     return workload.waiting_since
+
+
+def fault_item(cluster: Cluster, finding: GangFinding) -> dict[str, Any]:
+    """A fault of the cluster's gangs as components/finding.html draws it."""
+    words = {"kind": finding.kind, "name": finding.name, "value": finding.value}
+    texts = {
+        GangFault.EQUAL_NAMES: (
+            "bad",
+            _("%(kind)s %(name)s is in several namespaces: %(value)s."),
+            _("The scheduler knows gangs by their bare name: these merge into one, and one of them never starts."),
+        ),
+        GangFault.PARENT_QUEUE: (
+            "wait",
+            _("%(kind)s %(name)s is in queue %(value)s, which has queues below it."),
+            _("Nothing runs in a parent queue, and the scheduler does not say so. Use one of the queues below it."),
+        ),
+        GangFault.BAD_DURATION: (
+            "bad",
+            _("%(kind)s %(name)s has a duration that cannot be read, %(value)s."),
+            _("Every reader of this kind in the cluster fails until it is gone. Allowed units: h, m, s."),
+        ),
+    }
+    status, text, detail = texts[finding.fault]
+    return {"status": status, "text": f"{cluster.name}: {text % words}", "detail": detail}

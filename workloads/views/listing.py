@@ -15,7 +15,7 @@ from core.filters import Filter
 from core.saved_views import SavedView
 from core.tables import Column, TableSpec, build_table, table_response
 from core.templatetags.ui import PHASES
-from workloads import selectors
+from workloads import cluster_graphs, selectors
 from workloads.models import Workload
 from workloads.views import labels
 from workloads.words import place_word, reason_sentence, reason_short
@@ -129,7 +129,13 @@ def workload_list(request: HttpRequest) -> HttpResponseBase:
     spec = TABLE if has_right(request.user, "workloads:update") else replace(TABLE, bulk_template="")
     table = build_table(request, rows, spec, present=present, views=VIEWS)
     stale = stale_clusters(request.user, cluster, "pods", "podgroups")
-    context = {"may_submit": has_right(request.user, "workloads:create"), "stale": stale_sentences(stale)}
+    found = cluster_graphs.found_in(cluster_graphs.readable_clusters(request.user, cluster))
+    context = {
+        "may_submit": has_right(request.user, "workloads:create"),
+        "stale": stale_sentences(stale),
+        "faults": [labels.fault_item(*fault) for fault in found.faults],
+        "foreign": found.graphs,
+    }
     return table_response(request, "workloads/list.html", table, context)
 
 
