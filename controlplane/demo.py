@@ -20,7 +20,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class Project:
     """A project: deserved GPUs and limit on one pool (limit −1: none)."""
 
     name: str
@@ -59,11 +59,11 @@ DEPARTMENTS = {
     "research": "Models and evaluation",
     "product": "What customers use",
 }
-TEAMS = (
-    Team("assistant", "product", DEFAULT_POOL, 40, description="Chat and agents"),
-    Team("search", "product", DEFAULT_POOL, 24, description="Retrieval and ranking"),
-    Team("evals", "research", DEFAULT_POOL, 16, 48, "Nightly evaluation"),
-    Team("alignment", "research", TRAINING_POOL, 16, 24, "Preference models"),
+PROJECTS = (
+    Project("assistant", "product", DEFAULT_POOL, 40, description="Chat and agents"),
+    Project("search", "product", DEFAULT_POOL, 24, description="Retrieval and ranking"),
+    Project("evals", "research", DEFAULT_POOL, 16, 48, "Nightly evaluation"),
+    Project("alignment", "research", TRAINING_POOL, 16, 24, "Preference models"),
 )
 PEOPLE = (
     Person("ada.novak", "assistant"),

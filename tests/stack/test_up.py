@@ -67,7 +67,10 @@ def test_every_part_reports_itself_healthy(muster):
 
 
 def test_the_administrators_password_is_in_no_process_but_its_own(muster):
-    for pid in muster.children():
+    children = muster.children()
+
+    assert children
+    for pid in children:
         assert not [v for v in environment_of(pid) if v.startswith(b"MUSTER_ADMIN_")] or pid == muster.process.pid
 
 

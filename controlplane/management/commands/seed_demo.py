@@ -38,7 +38,7 @@ class Command(BaseCommand):
         topology = create_topology(actor, cluster=cluster, name=demo.TOPOLOGY, levels=list(demo.LEVELS))
         pools = _pools(actor, cluster, topology)
         departments = _departments(actor, cluster, pools)
-        projects = {team.name: _project(actor, departments[team.department], team, pools) for team in demo.TEAMS}
+        projects = {each.name: _project(actor, departments[each.department], each, pools) for each in demo.PROJECTS}
         people = {person.name: _person(actor, person, projects[person.project]) for person in demo.PEOPLE}
         for graph in demo.GRAPHS:
             _submit(people[graph.owner], projects[graph.project], graph, pools)
@@ -62,7 +62,7 @@ def _departments(actor: Actor, cluster: Cluster, pools: dict[str, NodePool]) -> 
     made = {}
     for name, description in demo.DEPARTMENTS.items():
         deserved = {
-            pool: sum(team.deserved for team in demo.TEAMS if (team.department, team.pool) == (name, pool))
+            pool: sum(each.deserved for each in demo.PROJECTS if (each.department, each.pool) == (name, pool))
             for pool in pools
         }
         quotas = [QuotaInput(pools[pool], {"gpu_deserved": Decimal(gpus)}) for pool, gpus in deserved.items()]
@@ -70,10 +70,10 @@ def _departments(actor: Actor, cluster: Cluster, pools: dict[str, NodePool]) -> 
     return made
 
 
-def _project(actor: Actor, department: Department, team: demo.Team, pools: dict[str, NodePool]) -> Project:
-    amounts = {"gpu_deserved": Decimal(team.deserved), "gpu_limit": Decimal(team.limit)}
-    quotas = [QuotaInput(pools[team.pool], amounts)]
-    given = ProjectInput(name=team.name, description=team.description, quotas=quotas)
+def _project(actor: Actor, department: Department, wanted: demo.Project, pools: dict[str, NodePool]) -> Project:
+    amounts = {"gpu_deserved": Decimal(wanted.deserved), "gpu_limit": Decimal(wanted.limit)}
+    quotas = [QuotaInput(pools[wanted.pool], amounts)]
+    given = ProjectInput(name=wanted.name, description=wanted.description, quotas=quotas)
     return create_project(actor, department=department, given=given)
 
 
@@ -92,11 +92,11 @@ def _person(actor: Actor, person: demo.Person, project: Project) -> User:
 
 
 def _submit(owner: User, project: Project, graph: demo.Graph, pools: dict[str, NodePool]) -> Workload:
-    team = next(team for team in demo.TEAMS if team.name == graph.project)
+    pool = next(each.pool for each in demo.PROJECTS if each.name == graph.project)
     return submit_workload(
         Actor(owner, "command"),
         project=project,
         source=demo.source(graph),
-        node_pool=pools[team.pool],
+        node_pool=pools[pool],
         stopped=graph.stopped,
     )
