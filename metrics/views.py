@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import require
 from clusters.models import Cluster, Node
 from core.errors import NotFound
+from core.fragments import render_fragment
 from metrics import selectors
 from metrics.figures import distribution_figure, utilisation_figure
 from metrics.recording import ROLLUP, STEP
@@ -52,7 +53,7 @@ def node_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "capacity": node.gpu_capacity,
         "hours": hours,
     }
-    return render(request, "metrics/node_gpus.html", context)
+    return render_fragment(request, "metrics/node_gpus.html", context, title=node.name)
 
 
 @require_GET
@@ -66,7 +67,7 @@ def pool_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "figure": _figure(_named(selectors.pool_series(pool, hours)), hours),
         "hours": hours,
     }
-    return render(request, "metrics/workload_gpus.html", context)
+    return render_fragment(request, "metrics/workload_gpus.html", context, title=pool.name)
 
 
 @require_GET
@@ -80,7 +81,7 @@ def workload_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "figure": _figure(selectors.workload_series(workload, hours), hours),
         "hours": hours,
     }
-    return render(request, "metrics/workload_gpus.html", context)
+    return render_fragment(request, "metrics/workload_gpus.html", context, title=workload.name)
 
 
 def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from clusters.kinds import KAI_QUEUE
 from clusters.selectors import chosen_cluster
+from core.fragments import render_fragment
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
 from organizations.forms import DepartmentForm
@@ -190,7 +191,7 @@ def node_pool_quotas(request: HttpRequest, pk: str) -> HttpResponse:
     capacity = selectors.capacities([pool])[pool.pk].gpu
     given = total(each["quota"].gpu_deserved for each in departments)
     context = {"pool": pool, "departments": departments, "capacity": capacity, "given": given}
-    return render(request, "organizations/node_pool_quotas.html", context)
+    return render_fragment(request, "organizations/node_pool_quotas.html", context, title=pool.name)
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Department, dict[str, Any]]:
