@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from clusters.kinds import NODE
+from clusters.kinds import NODE, POD
 from simulator.api.certificates import ensure_certificates
 from simulator.api.inprocess import InProcessClient
 from simulator.api.kubeconfig import write_kubeconfig
@@ -20,6 +20,7 @@ from simulator.api.running import Address, RunningServer, open_server
 from simulator.fleets.large import large
 from simulator.fleets.load import FLEETS, restore_fleet
 from simulator.fleets.platform import Entry
+from tests.bench.served import as_served
 
 HOST = "127.0.0.1"
 
@@ -31,7 +32,7 @@ def first_nodes(count: int) -> Iterator[Entry]:
         seen += kind is NODE
         if seen > count:
             return
-        yield kind, manifest
+        yield kind, as_served(manifest) if kind is POD else manifest
 
 
 async def serve(nodes: int, directory: Path) -> None:
