@@ -79,14 +79,16 @@ def is_ours(live: Manifest, owner: str) -> bool:
     """Whether the object belongs to `owner`: labelled so, or made by us and robbed of its label by somebody else."""
     if owner_of(live) == owner:
         return True
-    return made_by(live) == FIELD_MANAGER and ("metadata", "labels", OWNER_LABEL) not in owned_paths(
-        live, FIELD_MANAGER
-    )
+    owned = owned_paths(live, FIELD_MANAGER)
+    if ("metadata", "labels", OWNER_LABEL) in owned:
+        return False  # of another row
+    return bool(owned) and (made_by(live) == FIELD_MANAGER or any(path[0] != "metadata" for path in owned))
 
 
 def made_by(live: Manifest) -> str:
     """The first field manager of an object (kubectl-create, helm, …), or `unknown`."""
     entries = live["metadata"].get("managedFields") or []
+    entries = [entry for entry in entries if not entry.get("subresource")] or entries
     return str(min(entries, key=lambda entry: entry.get("time", ""))["manager"]) if entries else "unknown"
 
 

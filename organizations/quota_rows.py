@@ -41,6 +41,11 @@ def ensure_quota_rows(owner: Department | Project) -> list[Quota]:
     return list(owner.quotas.select_related("node_pool").order_by("node_pool_id"))
 
 
+def queue_names(owner: Department | Project) -> list[str]:
+    """Names of the owner's queues, one a pool."""
+    return list(owner.quotas.order_by("node_pool_id").values_list("queue_name", flat=True))
+
+
 def taken_queue_names(cluster: Cluster) -> set[str]:
     """Names of queues in the cluster: of our rows, and of what others made there."""
     foreign = observed_queues(cluster).filter(owner="").values_list("name", flat=True)

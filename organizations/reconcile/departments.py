@@ -8,6 +8,7 @@ from clusters.kube.gateway import Gateway
 from core.conditions import Condition
 from core.reconciling import Outcome
 from organizations.models import Department
+from organizations.quota_rows import queue_names
 from organizations.reconcile.queues import SOON, delete_queues, queue_conditions, sync_queues
 from organizations.rendering import owner_value
 
@@ -35,7 +36,7 @@ def _delete(department: Department, gateway: Gateway) -> Outcome:
     left = [f"project {name}" for name in department.projects.values_list("name", flat=True)]
     if not left:
         with suppress(NotServed):
-            left = delete_queues(gateway, owner_value(department))
+            left = delete_queues(gateway, owner_value(department), named=queue_names(department))
     if not left:
         return Outcome(gone=True)
     message = f"Waiting for {', '.join(left[:20])} to go."

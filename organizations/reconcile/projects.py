@@ -9,7 +9,7 @@ from clusters.kube.gateway import Gateway
 from core.conditions import Condition
 from core.reconciling import RESYNC, Outcome
 from organizations.models import Project
-from organizations.quota_rows import ensure_quota_rows
+from organizations.quota_rows import ensure_quota_rows, queue_names
 from organizations.reconcile.namespaces import remove_namespace, sync_namespace
 from organizations.reconcile.queues import (
     SOON,
@@ -95,5 +95,5 @@ def _remove(project: Project, gateway: Gateway) -> list[str]:
     if namespace:
         return [namespace]
     with suppress(NotServed):
-        return delete_queues(gateway, owner_value(project))
+        return delete_queues(gateway, owner_value(project), named=queue_names(project))
     return []

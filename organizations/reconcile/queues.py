@@ -107,15 +107,19 @@ def _parent_problem(gateway: Gateway, name: str, parent: str, parent_owner: str)
     return None
 
 
-def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = ()) -> list[str]:
-    """Ask for deletion of our queues that are not in `keep`; names of those that are still there."""
+def delete_queues(gateway: Gateway, label: str, *, keep: Iterable[str] = (), named: Iterable[str] = ()) -> list[str]:
+    """Ask for deletion of our queues that are not in `keep`; names of those that are still there.
+
+    `named` are looked at by name too: somebody may have taken the label off that says whose they are.
+    """
     kept = set(keep)
-    ours = gateway.list(KAI_QUEUE, label_selector=f"{OWNER_LABEL}={label}")
-    return [
-        f"Queue/{queue['metadata']['name']}"
-        for queue in ours
-        if queue["metadata"]["name"] not in kept and owner_of(queue) == label and not _is_gone(gateway, queue, label)
-    ]
+    listed = gateway.list(KAI_QUEUE, label_selector=f"{OWNER_LABEL}={label}")
+    ours = {queue["metadata"]["name"]: queue for queue in listed if owner_of(queue) == label}
+    for name in named:
+        queue = None if name in ours else gateway.get(KAI_QUEUE, name)
+        if queue is not None and is_ours(queue, label):
+            ours[name] = queue
+    return [f"Queue/{name}" for name, queue in ours.items() if name not in kept and not _is_gone(gateway, queue, label)]
 
 
 def _is_gone(gateway: Gateway, queue: Manifest, label: str) -> bool:

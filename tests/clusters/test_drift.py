@@ -1,6 +1,6 @@
 import pytest
 
-from clusters.drift import apply_if_different, delete_if_ours, differences
+from clusters.drift import apply_if_different, delete_if_ours, differences, is_ours
 from clusters.kinds import KAI_QUEUE, NODE
 from clusters.kube.errors import FieldConflict, NameTaken, Unavailable
 from clusters.kube.fake import FakeGateway
@@ -175,6 +175,22 @@ def test_an_object_of_ours_that_lost_its_owner_label_is_deleted_with_its_row() -
 
     assert delete_if_ours(gateway, KAI_QUEUE, "team-a", owner="organizations.Project.1")
     assert gateway.names(KAI_QUEUE) == []
+
+
+def test_our_object_is_ours_though_a_controller_wrote_its_status_before_we_last_did() -> None:
+    gateway = FakeGateway()
+    apply_if_different(gateway, KAI_QUEUE, queue())
+    live = gateway.edit(KAI_QUEUE, "team-a", metadata={"labels": {OWNER_LABEL: None}})
+    status = {
+        "manager": "queuecontroller",
+        "operation": "Update",
+        "subresource": "status",
+        "time": "2020-01-01T00:00:00Z",
+    }
+    label = {"manager": "helm", "operation": "Update", "time": "2020-01-01T00:00:00Z", "fieldsV1": {}}
+    live["metadata"]["managedFields"] = [status, label, *live["metadata"]["managedFields"]]
+
+    assert is_ours(live, "organizations.Project.1")
 
 
 def test_an_object_of_another_row_of_ours_is_not_taken() -> None:

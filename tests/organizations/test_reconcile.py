@@ -340,3 +340,20 @@ def test_row_25_converges_after_any_call_fails(project: Project, fault: str, del
         assert ("runai-assistant" in fake.names(kinds.NAMESPACE)) is not deleting, k
         expected = [] if deleting else ["hf-token", "hf-token-secret"]
         assert fake.names(kinds.SECRET) == expected, k
+
+
+def test_a_queue_whose_owner_label_somebody_took_off_is_repaired_and_deleted(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    department, project = both
+    sync_department(department, gateway)
+    sync_project(project, gateway)
+    name = project.quotas.get().queue_name
+    gateway.edit(kinds.KAI_QUEUE, name, metadata={"labels": {OWNER_LABEL: None}})
+
+    assert sync_project(project, gateway).phase == "Ready"
+    assert OWNER_LABEL in gateway.object(kinds.KAI_QUEUE, name)["metadata"]["labels"]
+
+    gateway.edit(kinds.KAI_QUEUE, name, metadata={"labels": {OWNER_LABEL: None}})
+    sync_project(request_deletion(project), gateway)
+    assert name not in gateway.names(kinds.KAI_QUEUE)
