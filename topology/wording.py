@@ -146,6 +146,12 @@ _SENTENCES: Mapping[Code, Sentence] = {
 NEGATIVE = frozenset({"TopologyMismatch", "Overlap", "UnknownPools"})
 _SERIOUS = frozenset({"Accepted", "Synced", "QueuesReady", "NamespaceReady"})
 
+# What a failed reconcile says of itself in the argument `retry` (core.reconciling).
+_RETRY: Mapping[str, Text] = {
+    "yes": gettext_lazy("It will be tried again."),
+    "no": gettext_lazy("Trying again will not help."),
+}
+
 _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("Accepted", "Accepted"): gettext_lazy("It can be written to the cluster."),
     ("Synced", "Applied"): gettext_lazy("The cluster has what is defined here."),
@@ -177,7 +183,7 @@ def condition_item(
     return {
         "status": _status(condition),
         "type": condition["type"],
-        "text": text,
+        "text": f"{text.rstrip('.')}. {_RETRY[arguments['retry']]}" if arguments.get("retry") in _RETRY else text,
         "detail": message if _status(condition) in ("wait", "bad") and message != text else "",
         "since": parse_datetime(condition.get("lastTransitionTime") or ""),
     }
