@@ -59,11 +59,13 @@ def by_access_key(fields: Fields, address: str) -> tokens.TokenPair:
 
 def by_refresh_token(fields: Fields, address: str) -> tokens.TokenPair:
     """A new pair for a refresh token that is still good."""
-    throttling.check_allowed("refresh", address)
+    # Counted per address only: a token names no account before it is verified, and nobody may lock out the others.
+    subject = f"refresh from {address}"
+    throttling.check_allowed(subject, address)
     try:
         user, key = tokens.verify(_required(fields, "refreshtoken"), "refresh")
     except tokens.InvalidToken as error:
-        throttling.note_failure("refresh", address)
+        throttling.note_failure(subject, address)
         raise InvalidGrant from error
     return tokens.issue(user, key)
 

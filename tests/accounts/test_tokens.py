@@ -117,6 +117,17 @@ def test_guessing_secrets_is_slowed_down(key):
     assert answer.json()["code"] == 429
 
 
+def test_wrong_refresh_tokens_slow_down_only_the_address_that_sends_them(person):
+    body = {"grantType": "refresh_token", "refreshToken": tokens.issue(person).refresh}
+    for _ in range(PER_ACCOUNT):
+        assert ask(grantType="refresh_token", refreshToken="x").status_code == 401
+
+    here = ask(**body)
+    elsewhere = Client(REMOTE_ADDR="192.0.2.7").post("/api/v1/token", json.dumps(body), content_type="application/json")
+
+    assert (here.status_code, elsewhere.status_code) == (429, 200)
+
+
 def test_v2_speaks_oauth(key):
     form = {"grant_type": "client_credentials", "client_id": "ci", "client_secret": key.secret}
     good = Client().post("/api/v2/token", form, content_type="application/x-www-form-urlencoded")
