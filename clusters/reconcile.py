@@ -2,7 +2,7 @@
 into the cluster."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -58,9 +58,16 @@ def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
             "kubernetes_version": version[:64],
             "served": served,
             "components": components,
-            "last_contact_at": now,
+            **_contact(cluster, now),
         },
     )
+
+
+def _contact(cluster: Cluster, now: datetime) -> dict[str, datetime]:
+    """When it was last heard, unless the watcher's heartbeat has just said so: where nothing else changed, there is
+    nothing to tell open pages."""
+    known = cluster.last_contact_at
+    return {} if known and timedelta(0) <= now - known < AGAIN else {"last_contact_at": now}
 
 
 def _unreachable(cluster: Cluster, error: MusterError) -> Outcome:

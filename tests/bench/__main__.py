@@ -81,6 +81,13 @@ class Run:
         where = [(count, self.kubeconfig(count)) for count in self.clusters]
         return stages.resync_rows(where, self.directory, self.redis_url)
 
+    def pages_served(self) -> list[Row]:
+        """On the databases that the resync stage leaves."""
+        small, large = (self.directory / f"resync-{count}" for count in (self.small, self.nodes))
+        if not large.exists():
+            self.resync()
+        return stages.page_rows((small, large), (self.small, self.nodes))
+
     def clicks(self) -> list[Row]:
         return stages.click_rows(self.database(self.small), self.redis_url)
 
@@ -104,6 +111,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "memory": Run.memory,
     "watch": Run.watch,
     "resync": Run.resync,
+    "pages": Run.pages_served,
     "clicks": Run.clicks,
     "placing": Run.placing,
 }

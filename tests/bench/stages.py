@@ -202,3 +202,38 @@ def placing_rows(nodes: tuple[int, int], environment: Environment) -> list[Row]:
             growth <= bar,
         ),
     ]
+
+
+# Their bytes are the GPUs themselves.
+WHOLE = frozenset({"GPU map's data"})
+
+
+def page_rows(databases: tuple[Path, Path], sizes: tuple[int, int]) -> list[Row]:
+    """P6, and the server's part of P7: every page at two sizes."""
+    small, large = (run_child("pages", environment=Environment(database)).said for database in databases)
+    rows = [_page_row(name, small[name], large[name], sizes) for name in large]
+    page = large["GPU map's data"]
+    text = f"{1000 * page['cpu']:.1f} ms CPU, {page['sql']} SQL"
+    beside = f"the page of clusters: {1000 * large['clusters']['cpu']:.1f} ms"
+    ratio = page["cpu"] / large["clusters"]["cpu"]
+    bar = "≤ 1 × a small page (2 ms, request included)"
+    rows.append(Row("P7", f"data of {8 * sizes[1]:,} GPUs, kept", beside, text, f"{ratio:.2f} ×", bar, ratio <= 1))
+    return rows
+
+
+def _page_row(name: str, small: dict[str, Any], large: dict[str, Any], sizes: tuple[int, int]) -> Row:
+    """Counts decide; CPU with a margin of 3 ms, below which a page is only noise."""
+    growth = large["cpu"] / small["cpu"]
+    same = large["sql"] == small["sql"] and small["status"] == large["status"] == 200
+    slim = name in WHOLE or large["bytes"] <= 1.25 * small["bytes"]
+    quick = large["cpu"] <= 1.25 * small["cpu"] + 0.003
+    few = large["elements"] <= 2500
+
+    def text(page: dict[str, Any]) -> str:
+        elements = f", {page['elements']} elements" if page["elements"] else ""
+        return f"{page['sql']} SQL, {1000 * page['cpu']:.0f} ms, {page['bytes'] / 1024:.0f} KiB{elements}"
+
+    bar = "SQL same, CPU and bytes ≤ 1.25 ×, ≤ 2,500 elements"
+    ratio = f"{growth:.2f} × CPU, {large['bytes'] / small['bytes']:.2f} × bytes"
+    what = f"page “{name}” at {sizes[0]:,} and {sizes[1]:,} nodes"
+    return Row("P6", what, text(small), text(large), ratio, bar, same and slim and quick and few)

@@ -254,3 +254,15 @@ def test_a_connection_is_tried_against_a_real_server(api_server: ApiServer) -> N
     assert (good.reachable, good.missing) == (True, ())
     assert (bad.reachable, bad.reason) == (False, "Unauthorized")
     assert (gone.reachable, gone.reason) == (False, "Unavailable")
+
+
+def test_a_reconcile_that_finds_nothing_new_changes_no_column(cluster: Cluster, platform: FakeGateway) -> None:
+    """Else every open page would be told of a change twice a minute."""
+    first = sync_cluster(cluster, platform)
+    for name, value in first.columns.items():
+        setattr(cluster, name, value)
+
+    again = sync_cluster(cluster, platform)
+
+    assert "last_contact_at" in first.columns
+    assert {name: value for name, value in again.columns.items() if getattr(cluster, name) != value} == {}
