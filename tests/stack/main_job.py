@@ -103,6 +103,12 @@ spec:
 {workers}"""
 
 
+def put_token(muster: Muster) -> None:
+    """The secret that `DISAGG` reads: without it the kubelet starts none of its workers."""
+    wait_until(lambda: NAMESPACE in [n["metadata"]["name"] for n in muster.objects("namespaces")], "the namespace")
+    muster.kubectl("create", "secret", "generic", "hf-token-secret", "-n", NAMESPACE, "--from-literal=HF_TOKEN=hf_x")
+
+
 def encoded(text: str) -> str:
     """As the API takes YAML."""
     return base64.b64encode(text.encode()).decode()

@@ -21,6 +21,7 @@ from tests.stack.main_job import (
     gang,
     is_gone,
     pods_of,
+    put_token,
 )
 
 SECONDS = 60_000
@@ -60,6 +61,7 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
     attach_it_to_the_default_pool(tab)
     make_a_department(tab)
     make_a_project_with_32_gpus(tab, cluster)
+    put_token(cluster)
 
     submit(tab, DISAGG)
     pods = await_ready(cluster, "vllm-disagg", 3)

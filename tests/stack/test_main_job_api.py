@@ -21,6 +21,7 @@ from tests.stack.main_job import (
     gang,
     is_gone,
     pods_of,
+    put_token,
 )
 
 
@@ -72,6 +73,7 @@ def test_the_main_job_by_rest_and_kubectl(cluster: Muster) -> None:
     pool = api.do("GET", "/v1/node-pools")["nodepools"][0]
     topology = define_and_attach(api, pool)
     department, project = give_quota(api, pool)
+    put_token(cluster)
 
     disagg = api.submit(project, DISAGG)
     pods = await_ready(cluster, "vllm-disagg", 3)

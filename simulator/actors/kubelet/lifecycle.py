@@ -1,8 +1,9 @@
 """Pod and container statuses as a kubelet writes them, step by step. Pure."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from typing import NamedTuple
 
 from simulator.actors.objects import spec_of, status_of
 from simulator.client import Object
@@ -13,27 +14,36 @@ class Step(Enum):
 
     WAITING_FOR_INIT = auto()
     IMAGE_FAILED = auto()
+    CONFIG_FAILED = auto()
     CREATING = auto()
     RUNNING = auto()
     READY = auto()
     LOST = auto()
 
 
+class Failure(NamedTuple):
+    """Why a container cannot be started, in the kubelet's words."""
+
+    reason: str
+    message: str
+
+
+NOTHING: Mapping[str, Failure] = {}
+
+
 def status_at(
-    step: Step, pod: Object, now: str, *, host: str = "", failing_image: str = ""
+    step: Step, pod: Object, now: str, *, host: str = "", failing: Mapping[str, Failure] = NOTHING
 ) -> tuple[Object, list[Object]]:
     """(status without conditions, conditions) of a pod at `step`.
 
-    `host` is the node's address; `failing_image`, with IMAGE_FAILED, the part that cannot be pulled.
+    `host` is the node's address; `failing`, with IMAGE_FAILED or CONFIG_FAILED, why containers wait, by name.
     """
     started = step in (Step.RUNNING, Step.READY)
     status: Object = {
         "phase": "Running" if started or step is Step.LOST else "Pending",
         **({"hostIP": host, "hostIPs": [{"ip": host}]} if host else {}),
         "startTime": status_of(pod).get("startTime") or now,
-        "containerStatuses": [
-            _container(c, step, pod, now, failing_image) for c in spec_of(pod).get("containers") or ()
-        ],
+        "containerStatuses": [_container(c, step, pod, now, failing) for c in spec_of(pod).get("containers") or ()],
     }
     init = spec_of(pod).get("initContainers") or ()
     if init:
@@ -77,7 +87,7 @@ def address_of(text: str, network: int) -> str:
     return f"{network}.{digest[0]}.{digest[1]}.{max(digest[2], 1)}"
 
 
-def _container(container: Object, step: Step, pod: Object, now: str, failing_image: str) -> Object:
+def _container(container: Object, step: Step, pod: Object, now: str, failing: Mapping[str, Failure]) -> Object:
     started = step in (Step.RUNNING, Step.READY, Step.LOST)
     old = _old_status(pod, container["name"])
     running = (old.get("state") or {}).get("running") or {}
@@ -98,8 +108,8 @@ def _container(container: Object, step: Step, pod: Object, now: str, failing_ima
         status["state"] = {"running": {"startedAt": running.get("startedAt", now)}, "waiting": None}
         return status
     reason = {"reason": "PodInitializing" if step is Step.WAITING_FOR_INIT else "ContainerCreating"}
-    if step is Step.IMAGE_FAILED and failing_image and failing_image in image:
-        reason = {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{image}"'}
+    if container["name"] in failing:
+        reason = failing[container["name"]]._asdict()
     status["state"] = {"waiting": reason}
     return status
 

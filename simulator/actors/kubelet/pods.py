@@ -1,14 +1,16 @@
 """Drives bound pods through their life, and removes those that were deleted, for all nodes at once."""
 
 import asyncio
+from collections.abc import Mapping
 
-from clusters.kinds import NODE, POD
+from clusters.kinds import CONFIG_MAP, NODE, POD, SECRET, Kind
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
 from simulator.actors.kubelet.crashes import Exit, back_off, crashed_status, exit_of, restarts_of
-from simulator.actors.kubelet.lifecycle import Step, images_of, status_at, waits_for
+from simulator.actors.kubelet.lifecycle import NOTHING, Failure, Step, images_of, status_at, waits_for
 from simulator.actors.kubelet.output import Output
+from simulator.actors.kubelet.references import missing_reference
 from simulator.actors.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
 from simulator.client import Object
 
@@ -20,7 +22,7 @@ FINISHED = ("Failed", "Succeeded")
 class PodLifecycle(Controller):
     """A pod that is Running and Ready costs nothing: it is not even queued."""
 
-    kinds = (POD, NODE)
+    kinds = (POD, NODE, SECRET, CONFIG_MAP)
     workers = 8
 
     def __init__(self, context: Context, output: Output) -> None:
@@ -37,6 +39,8 @@ class PodLifecycle(Controller):
         pods.add_index(BY_CLIQUE, lambda pod: ["/".join(key) for key in clique_key(pod)])
         pods.subscribe(self._on_removed)
         self.watch(POD, _needs_work)
+        for kind in (SECRET, CONFIG_MAP):
+            self.informer(kind)
         self.informer(NODE).subscribe(self._on_node)
         self.context.faults.on_change(self._on_fault)
 
@@ -85,6 +89,9 @@ class PodLifecycle(Controller):
         if left > 0:
             await self._write(pod, Step.CREATING)
             return left
+        missing = self._missing(pod)
+        if missing:
+            return await self._fail_config(pod, missing)
         await self._write(pod, Step.RUNNING)
         self._started_at[uid] = now
         self._output.start(pod)
@@ -125,9 +132,9 @@ class PodLifecycle(Controller):
         self._output.forget(key_of(pod))
         return None
 
-    async def _write(self, pod: Object, step: Step, failing: str = "") -> None:
+    async def _write(self, pod: Object, step: Step, failing: Mapping[str, Failure] = NOTHING) -> None:
         host = self._address_of_node(spec_of(pod).get("nodeName", ""))
-        status, conditions = status_at(step, pod, self.context.timestamp(), host=host, failing_image=failing)
+        status, conditions = status_at(step, pod, self.context.timestamp(), host=host, failing=failing)
         await self.context.put_status(POD, pod, status, conditions)
 
     def _address_of_node(self, name: str) -> str:
@@ -136,10 +143,29 @@ class PodLifecycle(Controller):
         return next((str(a["address"]) for a in addresses if a.get("type") == "InternalIP"), "")
 
     async def _fail_image(self, pod: Object, image: str) -> float:
-        await self._write(pod, Step.IMAGE_FAILED, image)
+        waiting = Failure("ImagePullBackOff", f'Back-off pulling image "{image}"')
+        failing = {c["name"]: waiting for c in spec_of(pod).get("containers") or () if c.get("image") == image}
+        await self._write(pod, Step.IMAGE_FAILED, failing)
         text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to resolve reference'
         self.context.events.record((POD, pod), "Failed", text, component="kubelet", event_type="Warning")
         return self.context.options.image_retry_s
+
+    async def _fail_config(self, pod: Object, missing: Mapping[str, Failure]) -> float:
+        """Containers whose Secret or ConfigMap is missing wait until somebody makes it."""
+        await self._write(pod, Step.CONFIG_FAILED, missing)
+        for failure in missing.values():
+            text = f"Error: {failure.message}"
+            self.context.events.record((POD, pod), "Failed", text, component="kubelet", event_type="Warning")
+        return self.context.options.image_retry_s
+
+    def _missing(self, pod: Object) -> dict[str, Failure]:
+        namespace = pod["metadata"]["namespace"]
+
+        def read(kind: Kind, name: str) -> Object | None:
+            return self.informer(kind).get((namespace, name))
+
+        found = {c["name"]: missing_reference(c, namespace, read) for c in spec_of(pod).get("containers") or ()}
+        return {name: Failure("CreateContainerConfigError", text) for name, text in found.items() if text}
 
     def _failing_image(self, pod: Object) -> str:
         fault = self.context.faults.active("image-not-pullable")

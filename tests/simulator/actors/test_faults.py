@@ -2,7 +2,8 @@
 
 import pytest
 
-from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD
+from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD, SECRET
+from tests.simulator.actors.conftest import manifest
 from tests.simulator.actors.graphs import GPU, RACK, bare_graph, pod, worker
 
 
@@ -129,6 +130,36 @@ def test_an_image_that_cannot_be_pulled_keeps_its_pod_pending_until_it_can(play)
 
         cluster.faults.switch_off("image-not-pullable")
         await cluster.running(2)
+
+    play(scenario)
+
+
+def test_a_container_waits_for_the_secret_that_it_reads_unless_it_is_optional(play):
+    async def scenario(cluster):
+        secret = {"name": "hf-token-secret"}
+        key = {"valueFrom": {"secretKeyRef": {**secret, "key": "HF_TOKEN"}}, "name": "HF_TOKEN"}
+        for name, part in (
+            ("whole", {"envFrom": [{"secretRef": secret}]}),
+            ("single", {"env": [key]}),
+            ("optional", {"envFrom": [{"secretRef": {**secret, "optional": True}}]}),
+        ):
+            body = pod(name)
+            body["spec"]["containers"][0].update(part)
+            await cluster.client.create(POD, body, "team")
+
+        async def waiting(name, text):
+            found = await cluster.client.get(POD, name, "team")
+            [status] = found["status"].get("containerStatuses") or [{}]
+            state = (status.get("state") or {}).get("waiting") or {}
+            return state == {"reason": "CreateContainerConfigError", "message": text}
+
+        for name in ("whole", "single"):
+            await cluster.wait_for(lambda name=name: waiting(name, 'secret "hf-token-secret" not found'))
+        body = {**manifest(SECRET, "hf-token-secret"), "stringData": {"token": "hf_x"}}
+        await cluster.client.create(SECRET, body, "team")
+        await cluster.wait_for(lambda: waiting("single", "couldn't find key HF_TOKEN in Secret team/hf-token-secret"))
+        await cluster.client.patch(SECRET, "hf-token-secret", "team", {"stringData": {"HF_TOKEN": "hf_x"}})
+        await cluster.running(3)
 
     play(scenario)
 

@@ -13,8 +13,10 @@ from clusters.kinds import (
     NAMESPACE,
     NODE,
     POD,
+    SECRET,
     SERVICE,
 )
+from tests.simulator.actors.conftest import manifest
 from tests.simulator.actors.graphs import IMAGE, RACK, ZONE, graph, packed, worker
 
 BACKENDS = pytest.mark.parametrize("own_backend", [False, True], ids=["podgrouper", "grove-kai"])
@@ -211,6 +213,8 @@ def test_a_v1alpha1_graph_runs(play):
                 }
             },
         }
+        token = {**manifest(SECRET, "hf-token-secret"), "stringData": {"HF_TOKEN": "hf_x"}}
+        await cluster.client.create(SECRET, token, "team")
         await cluster.client.create(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1, old, "team")
 
         pods = await cluster.running(3)
