@@ -299,13 +299,16 @@ def test_traps_33_and_34_dangerous_queues_of_others_are_named_on_the_lists(page:
     observe(cluster, "loop-a", parentQueue="loop-b")
     observe(cluster, "loop-b", parentQueue="loop-a")
     observe(cluster, "slow", preemptMinRuntime="1d")
+    observe(cluster, "below", resources={"gpu": {"quota": -7, "limit": -2}})
 
     answer = page.get("/departments/")
 
     content = answer.content.decode()
     assert "Queues are each other’s parent: loop-a → loop-b → loop-a." in content
     assert "Queue slow has a duration that cannot be read, preemptMinRuntime: 1d." in content
-    assert [queue.name for queue in answer.context["foreign"]] == ["loop-a", "loop-b", "slow"]
+    assert "Queue below has an amount below −1: gpu.quota: -7." in content
+    assert "Queue below has an amount below −1: gpu.limit: -2." in content
+    assert [queue.name for queue in answer.context["foreign"]] == ["below", "loop-a", "loop-b", "slow"]
 
 
 @pytest.mark.usefixtures("quotas")
