@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from clusters.addresses import check_server
@@ -86,10 +87,11 @@ class ClusterForm(AccessForm):
 def _access(cleaned: dict[str, Any]) -> ClusterAccess:
     if cleaned.get("kubeconfig", "").strip():
         if cleaned.get("server") or cleaned.get("token"):
-            raise InvalidInput.of("kubeconfig", "give a kubeconfig or an address with a token, not both")
+            raise InvalidInput.of("kubeconfig", gettext("give a kubeconfig or an address with a token, not both"))
         return read_kubeconfig(cleaned["kubeconfig"])
     if not cleaned.get("server"):
-        raise InvalidInput.of("kubeconfig", "give a kubeconfig, or the address of the API server and a token")
+        message = gettext("give a kubeconfig, or the address of the API server and a token")
+        raise InvalidInput.of("kubeconfig", message)
     authority = cleaned.get("certificate_authority", "")
     return ClusterAccess(
         server=check_server(cleaned["server"]),

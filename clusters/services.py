@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from accounts.audit import SECRET, Actor, record
 from accounts.permissions import Scope, require
@@ -22,7 +23,7 @@ def register_cluster(actor: Actor, *, name: str, access: ClusterAccess) -> Clust
     require(actor.user, "cluster:create", Scope())
     check_name(name)
     if Cluster.objects.filter(name=name).exists():
-        raise Conflict(f"A cluster named {name} is registered already.")
+        raise _name_taken(name)
     cluster = Cluster.objects.create(name=name, phase="WaitingToConnect", **_columns(access))
     record(actor, "create", cluster, after={"name": name, "server": access.server, "credential": SECRET})
     hint_reconcile(cluster)
@@ -35,7 +36,7 @@ def rename_cluster(actor: Actor, cluster: Cluster, *, name: str) -> Cluster:
     require(actor.user, "cluster:update", cluster.scope)
     check_name(name)
     if Cluster.objects.filter(name=name).exclude(pk=cluster.pk).exists():
-        raise Conflict(f"A cluster named {name} is registered already.")
+        raise _name_taken(name)
     before = {"name": cluster.name}
     changed = change_spec(cluster, {"name": name})
     record(actor, "update", changed, before=before, after={"name": name})
@@ -61,7 +62,7 @@ def remove_cluster(actor: Actor, cluster: Cluster) -> Cluster:
     blockers = removal_blockers(cluster)
     if blockers:
         raise Conflict(
-            f"{cluster.name} is in use. Delete what is defined on it first.",
+            _("%(name)s is in use. Delete what is defined on it first.") % {"name": cluster.name},
             objects=[f"{blocker.kind} {blocker.name}" for blocker in blockers],
         )
     removed = request_deletion(cluster)
@@ -85,9 +86,15 @@ def check_name(name: str) -> str:
     """The name of a cluster, or `InvalidInput`."""
     if not is_rfc1123_label(name):
         raise InvalidInput.of(
-            "name", f"{name[:80]!r} cannot be the name of a cluster", "1 to 63 lower-case letters, digits and '-'"
+            "name",
+            _("“%(name)s” cannot be the name of a cluster") % {"name": name[:80]},
+            _("1 to 63 lower-case letters, digits and “-”"),
         )
     return name
+
+
+def _name_taken(name: str) -> Conflict:
+    return Conflict(_("A cluster named %(name)s is registered already.") % {"name": name}, objects=[name])
 
 
 def _columns(access: ClusterAccess) -> dict[str, Any]:
