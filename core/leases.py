@@ -51,12 +51,6 @@ def claim_due(
             yield pk, taken
 
 
-def renew(model: type[DesiredState], pk: Any, taken: Claim) -> bool:
-    """Extend a lease that is still ours. False: it was lost, stop working on the row."""
-    rows = model._default_manager.filter(pk=pk, lease_token=taken.token)
-    return rows.update(lease_expires_at=timezone.now() + LEASE) == 1
-
-
 def finish(
     model: type[DesiredState],
     pk: Any,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduling.cycle import needs_cycle, run_cycle
+from scheduling.cycle import run_cycle
 from scheduling.structs import UNLIMITED, PodGroup, Resources, SchedulerConfig, SubGroup, Taint, Toleration
 from tests.scheduling.build import RACKS, Cluster, node, nodes_used, queue, within
 
@@ -368,14 +368,6 @@ def test_a_partly_running_group_gets_no_condition_but_its_pods_do() -> None:
     assert result.pod_conditions["default/g-2"].message == (
         "no nodes with enough resources were found: 1 node(s) didn't have enough resources: GPUs."
     )
-
-
-def test_a_calm_cluster_needs_no_cycle() -> None:
-    calm = Cluster(node("n0", 8)).gang("g", 1, 1, on=("n0", "n0"))
-    waiting = Cluster(node("n0", 8)).gang("g", 1)
-    stale = Cluster(node("n0", 8)).gang("g", 1, on=("n0",), min_member=2)
-
-    assert [needs_cycle(each.snapshot()) for each in (calm, waiting, stale)] == [False, True, True]
 
 
 def test_a_group_without_minimum_counts_as_one_and_zero_is_elastic() -> None:
