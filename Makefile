@@ -42,7 +42,7 @@ test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
 
 test-all: $(STAMP_DEV) ## everything: PostgreSQL and faults too
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults"
-	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -m "not stack and not faults" $(DATABASE_TESTS)
+	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults" $(DATABASE_TESTS)
 	$(BIN)/python -m pytest -q -m "stack or faults"
 
 check: $(STAMP_DEV) ## static checks, fast to slow
