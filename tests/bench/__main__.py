@@ -4,6 +4,7 @@ Exit status 1: a bar was missed. 2: a measurement failed.
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -123,6 +124,7 @@ def main(arguments: Iterable[str]) -> int:
     parser.add_argument("--only", choices=STAGES, nargs="+", default=list(STAGES), help="these stages")
     parser.add_argument("--out", type=Path, default=report.DOCUMENT, help="where the report goes")
     given = parser.parse_args(list(arguments))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # what was started must end too
     began, before = time.monotonic(), report.load()
     rows: list[Row] = []
     failed: list[str] = []
