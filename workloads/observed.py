@@ -71,13 +71,21 @@ def graph_of(workload: Workload) -> Mapping[str, Any] | None:
 
 
 def events_of(workload: Workload) -> QuerySet[ClusterEvent]:
-    """Events about the graph, its cliques, groups and pods, the newest first."""
-    name = workload.name
-    return ClusterEvent.objects.filter(
-        Q(involved_name=name) | Q(involved_name__startswith=f"{name}-") | Q(involved_name__startswith=f"pg-{name}-"),
-        cluster=workload.cluster_id,
-        namespace=workload.project.namespace,
-    ).order_by("-last_seen_at", "-pk")
+    """Events about the graph, its cliques, groups and pods, the newest first. Names tell: those of a workload whose
+    name goes on where this one's ends are the other's."""
+    siblings = Workload.objects.filter(project=workload.project_id, name__startswith=f"{workload.name}-")
+    rows = ClusterEvent.objects.filter(
+        _named(workload.name), cluster=workload.cluster_id, namespace=workload.project.namespace
+    )
+    for sibling in siblings.values_list("name", flat=True):
+        rows = rows.exclude(_named(sibling))
+    return rows.order_by("-last_seen_at", "-pk")
+
+
+def _named(graph: str) -> Q:
+    return (
+        Q(involved_name=graph) | Q(involved_name__startswith=f"{graph}-") | Q(involved_name__startswith=f"pg-{graph}-")
+    )
 
 
 def node_labels(workload: Workload, names: Iterable[str]) -> dict[str, dict[str, str]]:
