@@ -36,6 +36,7 @@ def test_a_list_shows_what_was_made_elsewhere_without_a_reload(muster, page):
 
 @pytest.mark.faults
 def test_a_page_says_live_again_after_the_broker_was_gone(muster, page):
+    """Trap T4: the page heals itself, nobody has to refresh it."""
     page.goto("/departments/")
     page.locator("#live").get_by_text("live", exact=True).wait_for()
 
