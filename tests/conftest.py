@@ -14,6 +14,7 @@ from accounts.audit import Actor
 from accounts.models import AccessRule, ScopeType, User
 from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
 from controlplane.celery import app
+from core.catalogues import compile_catalogue
 
 REQUIRE_ALL = os.environ.get("MUSTER_REQUIRE_ALL") == "1"
 # Reasons that are no fault of the machine: another database, another system, documents that are not published.
@@ -26,6 +27,12 @@ FINE_TO_SKIP = (
     "../shared",
     "not here",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Django keeps what it once found missing: the translations are compiled before anything asks for one."""
+    if not hasattr(config, "workerinput"):
+        compile_catalogue()
 
 
 @pytest.hookimpl(wrapper=True)

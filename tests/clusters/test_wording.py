@@ -5,7 +5,6 @@ from django.utils import translation
 
 from clusters.components import BY_KEY, find_components
 from clusters.wording import component_text, condition_text
-from core.catalogues import compile_catalogue
 
 CONTROLLER = {
     "metadata": {"name": "kai-scheduler-default", "namespace": "kai-scheduler"},
@@ -24,7 +23,6 @@ def test_a_component_is_described_as_reconcile_found_it(controllers: list[object
 
 
 def test_conditions_are_said_in_the_viewers_language() -> None:
-    compile_catalogue()
     condition = {
         "type": "Reachable",
         "reason": "Answered",
