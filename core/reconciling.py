@@ -79,8 +79,9 @@ def reconcile_claimed(reconciler: Reconciler, pk: Any, taken: leases.Claim) -> b
         return _finish_failed(reconciler, row, taken, error)
     if outcome.gone:
         log.info("reconcile gone", row=reconciler.label, pk=str(pk))
-        live.publish_row(row)
-        return leases.finish_gone(reconciler.model, pk, taken)
+        deleted = leases.finish_gone(reconciler.model, pk, taken)
+        live.publish(*live.row_topics(reconciler.label, pk))
+        return deleted
     return _finish(row, taken, _status(row, outcome), outcome.check_again_after)
 
 

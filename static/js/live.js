@@ -49,7 +49,7 @@ async function refresh(elements) {
   const targets = elements.filter((element) => element.isConnected);
   if (!targets.length) return;
   try {
-    const answer = await fetch(location.href, { headers: { "X-Live-Refresh": "1" } });
+    const answer = await fetch(location.href, { headers: { "X-Live-Refresh": "1" }, signal: AbortSignal.timeout(20_000) });
     if (!answer.ok || new URL(answer.url).pathname !== location.pathname) throw new Error(`HTTP ${answer.status}`);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const old of targets) {
@@ -108,11 +108,11 @@ function listen() {
   for (const topic of topics) address.searchParams.append("topic", topic);
   const stream = new EventSource(address);
   stream.addEventListener("open", () => {
-    const missed = Boolean(poll);
     stopPolling();
     lostAt = null;
     showState();
-    if (missed) refresh(fragments());
+    // Whatever changed between the page's making and this moment was told to nobody.
+    refresh(fragments());
   });
   stream.addEventListener("message", (event) => schedule(JSON.parse(event.data)));
   stream.addEventListener("poll", startPolling);
