@@ -23,7 +23,7 @@ WARM_UP = 10
 
 
 def main(count: int) -> None:
-    redis = Redis.from_url(settings.REDIS_URL)
+    redis = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * SECONDS)
     stamping.app.set_current()
     cluster, actor = product.the_cluster(), Actor(User.objects.order_by("pk")[0], "page")
     trips: list[float] = []

@@ -210,15 +210,24 @@ WHOLE = frozenset({"GPU map's data"})
 
 def page_rows(databases: tuple[Path, Path], sizes: tuple[int, int]) -> list[Row]:
     """P6, and the server's part of P7: every page at two sizes."""
-    small, large = (run_child("pages", environment=Environment(database)).said for database in databases)
+    runs: list[list[dict[str, Any]]] = [[], []]
+    for _ in range(3):  # in turns: a machine that grows busy meanwhile must not look like a page that grows slow
+        for found, database in zip(runs, databases, strict=True):
+            found.append(dict(run_child("pages", environment=Environment(database)).said))
+    small, large = map(_quietest, runs)
     rows = [_page_row(name, small[name], large[name], sizes) for name in large]
     page = large["GPU map's data"]
     text = f"{1000 * page['cpu']:.1f} ms CPU, {page['sql']} SQL"
     beside = f"the page of clusters: {1000 * large['clusters']['cpu']:.1f} ms"
     ratio = page["cpu"] / large["clusters"]["cpu"]
-    bar = "≤ 1 × a small page (2 ms, request included)"
+    bar = "≤ 1 × that page (the goal’s 2 ms are without the request around it)"
     rows.append(Row("P7", f"data of {8 * sizes[1]:,} GPUs, kept", beside, text, f"{ratio:.2f} ×", bar, ratio <= 1))
     return rows
+
+
+def _quietest(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The run in which each page was quickest: what the machine added is least in it."""
+    return {name: min((run[name] for run in runs), key=lambda page: page["cpu"]) for name in runs[0]}
 
 
 def _page_row(name: str, small: dict[str, Any], large: dict[str, Any], sizes: tuple[int, int]) -> Row:
