@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from celery.signals import heartbeat_sent
+from celery.signals import heartbeat_sent, worker_process_init
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
 
 from controlplane.models import Heartbeat
+from controlplane.parting import end_with_parent
 
 log = structlog.get_logger(__name__)
 
@@ -44,3 +45,9 @@ def latest(kind: str) -> datetime | None:
 @heartbeat_sent.connect
 def _sign_worker(sender: Any, **_: Any) -> None:
     sign("worker", getattr(sender.eventer, "hostname", ""))
+
+
+@worker_process_init.connect
+def _end_with_worker(**_: Any) -> None:
+    # A worker that is killed leaves no pool behind, which would hold rows and work on.
+    end_with_parent()

@@ -96,7 +96,7 @@ class Installation:
 
     def _start_workers(self, supervisor: Supervisor) -> None:
         supervisor.start(Child("watcher", processes.watcher()))
-        supervisor.start(Child("worker", processes.worker(), parting=signal.SIGQUIT))
+        supervisor.start(Child("worker", processes.worker(), parting=signal.SIGKILL))
         supervisor.start(Child("beat", processes.beat()))
 
     def _await(self, supervisor: Supervisor, child: Child, ready: Callable[[], bool]) -> None:

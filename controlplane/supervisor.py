@@ -1,16 +1,15 @@
 """Starts child processes, restarts those that die, and leaves none behind, whatever happens to itself."""
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from controlplane.parting import with_parent
 from controlplane.processes import Command
 
 BACKOFF_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -18,7 +17,6 @@ STEADY_SECONDS = 60.0  # a child that ran this long starts with the shortest bac
 STOP_SECONDS = 6.0
 LOG_BYTES = 20 * 1024 * 1024
 POLL_SECONDS = 0.1
-_PR_SET_PDEATHSIG = 1
 
 Say = Callable[[str], None]
 
@@ -124,7 +122,7 @@ class Supervisor:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_dies_with_parent(child.parting),  # noqa: PLW1509 (this process has one thread)
+                preexec_fn=with_parent(child.parting),  # noqa: PLW1509 (this process has one thread)
             )
         child.started_at = time.monotonic()
 
@@ -142,21 +140,6 @@ class Supervisor:
         with contextlib.suppress(OSError):
             if self.log_of(child).stat().st_size > LOG_BYTES:
                 os.truncate(self.log_of(child), 0)
-
-
-def _dies_with_parent(parting: signal.Signals) -> Callable[[], None] | None:
-    """Run in the child: the kernel sends it `parting` when the supervisor dies, even by SIGKILL (Linux)."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    parent = os.getpid()
-
-    def arrange() -> None:
-        prctl(_PR_SET_PDEATHSIG, int(parting), 0, 0, 0)
-        if os.getppid() != parent:  # it died before the line above
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return arrange
 
 
 def _signal_group(child: Child, number: signal.Signals) -> None:

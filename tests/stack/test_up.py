@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_no_process_and_a_second_start_finds_the_data_again(tmp_pa
 
     installation.process.kill()
     installation.process.wait()
-    wait_until(lambda: installation.children() == [], "every process to end after `up` was killed", 20)
+    wait_until(lambda: installation.children() == [], "every process to end after `up` was killed", 40)
 
 
 def department(installation):
