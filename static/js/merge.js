@@ -21,9 +21,21 @@ if (window.Idiomorph) {
   Object.assign(window.Idiomorph.defaults.callbacks, callbacks);
 }
 
-/** Merges `fresh` into `old`, both the same element of two versions of the page. */
+// Whether a person has changed a control and not sent it yet.
+function isEdited(node) {
+  if (node instanceof HTMLSelectElement) {
+    const index = [...node.options].findIndex((option) => option.defaultSelected);
+    return node.selectedIndex !== Math.max(index, 0);
+  }
+  if (node instanceof HTMLTextAreaElement) return node.value !== node.defaultValue;
+  if (!(node instanceof HTMLInputElement)) return false;
+  return node.value !== node.defaultValue || node.checked !== node.defaultChecked;
+}
+
+/** Merges `fresh` into `old`, both the same element of two versions of the page. What is being edited stays. */
 export function merge(old, fresh) {
-  window.Idiomorph.morph(old, fresh, { morphStyle: "outerHTML" });
+  const keeping = { beforeNodeMorphed: (node) => !keepsNode(node) && !isEdited(node) };
+  window.Idiomorph.morph(old, fresh, { morphStyle: "outerHTML", callbacks: keeping });
 }
 
 function rowsOf(element) {
