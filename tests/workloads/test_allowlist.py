@@ -8,7 +8,7 @@ from tests.workloads.samples import DISAGG, MULTINODE
 from workloads.allowlist import check_allowed
 from workloads.document import edit, load
 
-AICONFIGURATOR = Path("/work/shared/reference/samples/aic_disagg_k8s_deploy.yaml")
+AICONFIGURATOR = Path(__file__).parents[3] / "shared/reference/samples/aic_disagg_k8s_deploy.yaml"
 ALPHA_POD = ("spec", "services", "VllmDecodeWorker", "extraPodSpec")
 BETA_POD = ("spec", "components", 1, "podTemplate", "spec")
 BETA_MAIN = (*BETA_POD, "containers", 0)

@@ -10,7 +10,7 @@ from tests.workloads.samples import DISAGG, FICTION, MULTINODE
 from workloads.document import edit, load
 from workloads.graph import component_path, parse_graph
 
-AICONFIGURATOR = Path("/work/shared/reference/samples/aic_disagg_k8s_deploy.yaml")
+AICONFIGURATOR = Path(__file__).parents[3] / "shared/reference/samples/aic_disagg_k8s_deploy.yaml"
 
 
 def test_the_pasted_disagg_yaml_is_read_as_it_is() -> None:

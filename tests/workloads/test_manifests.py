@@ -16,7 +16,7 @@ from workloads.graph import V1ALPHA1, V1BETA1, parse_graph
 from workloads.manifests import Target, WorkloadSpec, graph_manifest
 
 GOLDEN = Path(__file__).parent / "manifests"
-GROVE_CRD = Path("/work/shared/reference/crds/grove/grove.io_podcliquesets.yaml")
+GROVE_CRD = Path(__file__).parents[3] / "shared/reference/crds/grove/grove.io_podcliquesets.yaml"
 RACK = "topology.kubernetes.io/rack"
 BINDING = Target(
     V1BETA1,
