@@ -65,14 +65,14 @@ async def run(given: argparse.Namespace, certificates: Certificates, stop: async
     addresses = [Address(LOOPBACK, given.port), Address(given.host, tls_port, certificates)]
     try:
         running = RunningServer(server, addresses, keeper)
+        plain, secure = (listener.address.url for listener in running.listeners)
+        if given.kubeconfig:  # before the first answer: whoever sees this server ready may read the file at once
+            write_kubeconfig(given.kubeconfig, secure, server.tokens.admin_token, certificates.authority_text)
         await running.start()
     except OSError as error:
         print(f"The simulator cannot listen on port {given.port} or {tls_port}: {error}", file=sys.stderr)
         return 1
-    plain, secure = (listener.address.url for listener in running.listeners)
     try:
-        if given.kubeconfig:
-            write_kubeconfig(given.kubeconfig, secure, server.tokens.admin_token, certificates.authority_text)
         if not restored:
             await fill(server, given.fleet)
         gc.collect()
