@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from simulator.actors.durations import parse_duration
+from scheduling.durations import parse_duration
 
 PLATFORM = frozenset({"dynamo", "grove", "podgrouper", "scheduler", "queues", "kubelet", "nodes", "exporters"})
 CONTROLLER_MANAGER = frozenset({"components", "endpoints", "event-expiry"})

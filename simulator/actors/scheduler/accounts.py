@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, POD, PRIORITY_CLASS
+from scheduling.objects import NON_PREEMPTIBLE_FROM
 from simulator.actors.controller import Controller
 from simulator.actors.objects import (
     Key,
@@ -13,7 +14,7 @@ from simulator.actors.objects import (
     status_of,
 )
 from simulator.actors.quantities import Amounts, add, format_amounts, parse_amounts, pod_requests
-from simulator.actors.scheduler.read import NON_PREEMPTIBLE_FROM, POD_GROUP
+from simulator.actors.scheduler.read import POD_GROUP
 from simulator.client import Object
 
 FIELDS = ("allocated", "allocatedNonPreemptible", "requested")

@@ -11,19 +11,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, NODE, POD, PRIORITY_CLASS
-from scheduling.structs import Node, Pod, PodGroup, Queue, Snapshot, Topology
-from simulator.actors.informer import InformerSet
-from simulator.actors.objects import key_of, labels_of, spec_of
-from simulator.actors.scheduler.read import (
-    NODE_POOL,
+from scheduling.objects import (
     UnreadableObject,
+    merge_equal_names,
     pool_of,
-    read_node,
-    read_pod,
     read_pod_group,
     read_queue,
     read_topology,
 )
+from scheduling.structs import Node, Pod, PodGroup, Queue, Snapshot, Topology
+from simulator.actors.informer import InformerSet
+from simulator.actors.objects import key_of, spec_of
+from simulator.actors.scheduler.read import read_node, read_pod
 from simulator.client import Object
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class SchedulerCache:
             for pod in self._pods.values()
             if pod.podgroup in groups or (pod.node in names and pod.phase not in FINISHED)
         ]
-        pods = _merge_equal_names(groups, pods)
+        pods = merge_equal_names(groups, pods)
         return Snapshot(
             nodes=nodes,
             queues=tuple(q for q in self._queues.values() if q.pool == pool),
@@ -133,7 +132,7 @@ class SchedulerCache:
         node, name = read_node(new), new["metadata"]["name"]
         if self._nodes.get(name) != node or self._node_pools.get(name) != pool_of(new):
             self._nodes[name] = node
-            self._node_pools[name] = labels_of(new).get(NODE_POOL, "")
+            self._node_pools[name] = pool_of(new)
             self._changed()
 
     def _pod(self, old: Object | None, new: Object | None) -> None:
@@ -232,24 +231,6 @@ class SchedulerCache:
                 self._groups.pop(key, None)
             self._group(group, group)
         self._changed()
-
-
-def _merge_equal_names(groups: dict[str, PodGroup], pods: list[Pod]) -> list[Pod]:
-    """KAI indexes PodGroups by bare name: of two in different namespaces one stays, with the pods of both
-    (golden/SURPRISES.md §1 no. 6). Removes the later one from `groups`."""
-    first: dict[str, str] = {}
-    moved: dict[str, str] = {}
-    for key in sorted(groups, key=lambda key: (groups[key].created, key)):
-        kept = first.setdefault(groups[key].name, key)
-        if kept != key:
-            moved[key] = kept
-    if not moved:
-        return pods
-    for key in moved:
-        del groups[key]
-    return [
-        msgspec.structs.replace(pod, podgroup=moved[pod.podgroup]) if pod.podgroup in moved else pod for pod in pods
-    ]
 
 
 def _runs_in_circles(name: str, parents: Mapping[str, str]) -> bool:

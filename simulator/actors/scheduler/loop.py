@@ -8,12 +8,11 @@ from collections.abc import Mapping
 
 from clusters.kinds import KAI_SCHEDULING_SHARD
 from scheduling.cycle import run_cycle
-from scheduling.structs import Resources, SchedulerConfig
+from scheduling.objects import UnreadableObject, shard_config
+from scheduling.structs import Resources
 from simulator.actors.context import Context
-from simulator.actors.durations import parse_duration
 from simulator.actors.objects import spec_of
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
-from simulator.actors.scheduler.read import UnreadableObject
 from simulator.actors.scheduler.write import SCHEDULER, DecisionWriter
 from simulator.client import KubeError, Object
 
@@ -23,21 +22,6 @@ COSTLY_S = 0.3
 """Cycles longer than this are left out when nothing can come of them."""
 RETRY_AFTER_CYCLES = 10
 """What stays pending is tried again no sooner than after this many times the length of a cycle."""
-
-
-def shard_config(shard: Object | None, staleness_grace: float) -> SchedulerConfig:
-    """Engine settings of a SchedulingShard (kai-scheduler.md §1.5); KAI's defaults without one."""
-    spec = spec_of(shard) if shard else {}
-    placement = spec.get("placementStrategy") or {}
-    runtime = spec.get("minRuntime") or {}
-    return SchedulerConfig(
-        k_value=float(spec.get("kValue") or 1.0),
-        gpu_placement=placement.get("gpu") or "binpack",
-        cpu_placement=placement.get("cpu") or "binpack",
-        staleness_grace=staleness_grace,
-        preempt_min_runtime=_runtime(runtime.get("preemptMinRuntime")),
-        reclaim_min_runtime=_runtime(runtime.get("reclaimMinRuntime")),
-    )
 
 
 class Scheduler:
@@ -134,10 +118,3 @@ class Scheduler:
     def _wake_all(self) -> None:
         for event in self._wake.values():
             event.set()
-
-
-def _runtime(text: str | None) -> float:
-    try:
-        return parse_duration(text) if text else 0.0
-    except ValueError:
-        return 0.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.actors.durations import format_duration, parse_duration
+from scheduling.durations import format_duration, parse_duration
 from simulator.actors.podgrouper.groups import GroupingError, gang_name, group_pod, is_skipped, updated
 
 DATA = Path(__file__).parent / "data" / "grove.jsonl.xz"

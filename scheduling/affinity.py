@@ -1,7 +1,11 @@
 """A pod's required affinities → the engine's terms: nodes by their labels, other pods by theirs. Pure."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from scheduling.structs import PodTerm, Requirement
-from simulator.client import Object
+
+Object = Mapping[str, Any]
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 NOBODY = (Requirement("", "In"),)
