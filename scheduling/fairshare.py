@@ -4,9 +4,11 @@ Rule and order of the float64 operations follow ``resource_division.go`` of KAI 
 rest by priority and weight in whole units, then the left-over units by size of the remainder.
 """
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
 
 import msgspec
 
@@ -41,6 +43,31 @@ class QueueClaims(msgspec.Struct, frozen=True):
     memory: Claim
 
 
+class Stage(StrEnum):
+    """The three stages of a division, in order."""
+
+    QUOTA = "quota"
+    WEIGHT = "weight"
+    REMAINDER = "remainder"
+
+
+class Gift(msgspec.Struct, frozen=True):
+    """One step of a division: ``amount`` given to a queue out of ``pot``.
+
+    ``part`` is what it was to get before whole units, wants and the pot's end: the quota, the part by weight (out
+    of ``weights``, both as past usage changed them), or the remainder that ranked it. ``round`` counts from 0.
+    """
+
+    uid: str
+    stage: Stage
+    amount: float
+    pot: float
+    part: float
+    weight: float = 0.0
+    weights: float = 0.0
+    round: int = 0
+
+
 class _Bucket(msgspec.Struct):
     """The queues of one priority with the shares given so far (shared with all other buckets)."""
 
@@ -48,20 +75,28 @@ class _Bucket(msgspec.Struct):
     shares: dict[str, float]
     remainders: dict[str, float]
     k: float
+    gifts: list[Gift]
 
 
 def divide(total: float, k: float, claims: Sequence[Claim]) -> dict[str, float]:
     """Share of each claim, by uid. ``total`` may be short of the quotas: they are granted all the same."""
+    return divide_in_steps(total, k, claims)[0]
+
+
+def divide_in_steps(total: float, k: float, claims: Sequence[Claim]) -> tuple[dict[str, float], list[Gift]]:
+    """The shares, and every step that led to them in KAI's order."""
     shares: dict[str, float] = {}
+    gifts: list[Gift] = []
     remaining = total
     for claim in claims:
         deserved = total if claim.deserved == UNLIMITED else claim.deserved
         amount = min(deserved, claim.requestable)
+        gifts.append(Gift(claim.uid, Stage.QUOTA, amount, remaining, deserved))
         shares[claim.uid] = amount
         remaining -= amount
     if remaining > 0:
-        _divide_over_quota(remaining, max(k, 0.0), claims, shares)
-    return shares
+        _divide_over_quota(remaining, max(k, 0.0), claims, shares, gifts)
+    return shares, gifts
 
 
 def divide_tree(total: Resources, k: float, queues: Iterable[QueueClaims]) -> dict[str, Resources]:
@@ -92,7 +127,9 @@ def _divide_level(
             _divide_level(share, k, queue.uid, children, result)
 
 
-def _divide_over_quota(remaining: float, k: float, claims: Sequence[Claim], shares: dict[str, float]) -> None:
+def _divide_over_quota(
+    remaining: float, k: float, claims: Sequence[Claim], shares: dict[str, float], gifts: list[Gift]
+) -> None:
     """Hand out what the quotas left, higher priority first.
 
     The left-over units of a high priority are handed out only after every lower priority had its part, so
@@ -101,7 +138,7 @@ def _divide_over_quota(remaining: float, k: float, claims: Sequence[Claim], shar
     by_priority: dict[int, list[Claim]] = defaultdict(list)
     for claim in claims:
         by_priority[claim.priority].append(claim)
-    buckets = [_Bucket(by_priority[value], shares, {}, k) for value in sorted(by_priority, reverse=True)]
+    buckets = [_Bucket(by_priority[value], shares, {}, k, gifts) for value in sorted(by_priority, reverse=True)]
     for bucket in buckets:
         if remaining <= 0:
             return
@@ -113,7 +150,7 @@ def _divide_over_quota(remaining: float, k: float, claims: Sequence[Claim], shar
 
 
 def _divide_by_weight(remaining: float, bucket: _Bucket) -> float:
-    while True:
+    for turn in itertools.count():
         at_start = remaining
         weights, weight_sum = _share_weights(bucket)
         if weight_sum == 0:
@@ -127,10 +164,14 @@ def _divide_by_weight(remaining: float, bucket: _Bucket) -> float:
             fair = at_start * (weights[claim.uid] / weight_sum)
             wanted = _wanted(claim, bucket.shares)
             given = _give(claim, fair, wanted, bucket)
+            bucket.gifts.append(
+                Gift(claim.uid, Stage.WEIGHT, given, at_start, fair, weights[claim.uid], weight_sum, turn)
+            )
             remaining -= given
             someone_asked_less = someone_asked_less or (given != 0 and wanted < fair)
         if not someone_asked_less or remaining == 0:
-            return remaining
+            break
+    return remaining
 
 
 def _give(claim: Claim, fair: float, wanted: float, bucket: _Bucket) -> float:
@@ -155,6 +196,7 @@ def _divide_remainders(remaining: float, bucket: _Bucket) -> float:
         if remaining == 0:
             break
         given = min(1.0, remaining)
+        bucket.gifts.append(Gift(uid, Stage.REMAINDER, given, remaining, bucket.remainders[uid]))
         bucket.shares[uid] += given
         remaining -= given
     return remaining
