@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from clusters.names import DEFAULT_NODE_POOL, HOSTNAME_LABEL, NODE_POOL_LABEL, is_label_key, is_label_value
 from core.errors import Fault
-from topology.suggestions import MAX_LEVELS
+from topology.suggestions import MAX_LEVELS, NodeFacts, is_surely_near_to_far
 
 # KAI's CRD (kai.scheduler_topologies); Kubernetes itself would allow one character more (253 + 1 + 63).
 MAX_KEY_LENGTH = 316
@@ -51,6 +51,15 @@ def level_faults(levels: Sequence[object]) -> list[Fault]:
             )
         )
     return faults
+
+
+def order_faults(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> list[Fault]:
+    """Why `levels` can't be stored on a cluster with `nodes`: they prove that it runs near to far, as many guides list
+    it. What is only likely is advice (`topology.findings`)."""
+    if not is_surely_near_to_far(levels, nodes):
+        return []
+    problem = _("The order runs near to far: on the nodes of this cluster the first level is the narrowest")
+    return [Fault("levels", problem, _("broadest first: %(levels)s") % {"levels": ", ".join(reversed(levels))})]
 
 
 def _key_faults(key: object, field: str) -> list[Fault]:

@@ -176,10 +176,21 @@ def order_of(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> Order:
     """How `levels` runs, judged from the nodes; where they say nothing, from the words in the keys."""
     if len(levels) < 2:
         return Order.UNCLEAR
-    forward = sum((_strays(nodes, broad, narrow) for broad, narrow in pairwise(levels)), Fraction(0))
-    backward = sum((_strays(nodes, narrow, broad) for broad, narrow in pairwise(levels)), Fraction(0))
+    forward, backward = _strays_of(levels, nodes), _strays_of(levels[::-1], nodes)
     if forward != backward:
         return Order.BROADEST_FIRST if forward < backward else Order.NEAR_TO_FAR
+    return _order_in_words(levels)
+
+
+def is_surely_near_to_far(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> bool:
+    """Whether the nodes leave no doubt: turned round, every value lies in one broader value, as it is, some do not, and
+    the words in the keys do not say otherwise (two zones that call their one rack `rack1` are in good order)."""
+    turned = levels[::-1]
+    clean = _strays_of(turned, nodes) == 0 < _strays_of(levels, nodes)
+    return clean and _order_in_words(levels) is not Order.BROADEST_FIRST
+
+
+def _order_in_words(levels: Sequence[str]) -> Order:
     ranks = [rank for key in levels if (rank := _rank(key)) is not _NO_PLACE]
     if len(ranks) > 1 and len(set(ranks)) == len(ranks):
         if ranks == sorted(ranks):
@@ -187,6 +198,10 @@ def order_of(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> Order:
         if ranks == sorted(ranks, reverse=True):
             return Order.NEAR_TO_FAR
     return Order.UNCLEAR
+
+
+def _strays_of(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> Fraction:
+    return sum((_strays(nodes, broad, narrow) for broad, narrow in pairwise(levels)), Fraction(0))
 
 
 def _strays(nodes: Sequence[NodeFacts], broad: str, narrow: str) -> Fraction:

@@ -11,6 +11,7 @@ from accounts.requests import actor_of
 from clusters import selectors, services
 from clusters.api import wire
 from clusters.models import Cluster, Node
+from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.pagination import paginate
@@ -73,7 +74,9 @@ class ClusterView(ApiView):
     def put(self, request: Request, cluster_id: str) -> Response:
         """Rename it. 204."""
         cluster = _cluster(request, cluster_id)
-        name = services.check_name(wire.read_text(self.body(), "name"))
+        body = self.body()
+        check_keys(body, wire.RENAME_FIELDS)
+        name = services.check_name(wire.read_text(body, "name"))
         self.write(lambda: services.rename_cluster(actor_of(request), cluster, name=name))
         return Response(status=204)
 

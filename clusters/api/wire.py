@@ -11,12 +11,15 @@ from clusters.credentials import Credential
 from clusters.kubeconfig import ClusterAccess, check_pem, check_token, read_kubeconfig
 from clusters.models import Cluster, Node
 from clusters.names import DEFAULT_NODE_POOL
+from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
 
 TENANT = 1
 STATES = ("WaitingToConnect", "Connected", "Disconnected", "MissingPrerequisites", "ServiceIssues")
 NODE_STATUS = {"True": "Ready", "False": "NotReady"}
-CREATE_FIELDS = frozenset({"name", "kubeconfig", "server", "certificateAuthority", "token", "domain", "version"})
+ACCESS_FIELDS = ("kubeconfig", "server", "domain", "certificateAuthority", "token")
+CREATE_FIELDS = ("name", *ACCESS_FIELDS, "version")
+RENAME_FIELDS = ("name",)
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NODE_NAMESPACE = uuid.UUID("6f1c1f43-6f0b-4f0e-9a35-0d1f6c7e2b11")
 
@@ -84,12 +87,12 @@ def node_id(node: Node) -> str:
 
 
 def read_access(body: Mapping[str, Any]) -> ClusterAccess:
-    """The connection in the body of a creation: `kubeconfig`, or `server` with `token`. Raises `InvalidInput`."""
-    unknown = sorted(set(body) - CREATE_FIELDS)
-    if unknown:
-        allowed = ", ".join(sorted(CREATE_FIELDS))
-        raise InvalidInput([Fault(name[:60], "There is no such field", allowed) for name in unknown])
-    texts = {name: read_text(body, name) for name in ("kubeconfig", "server", "certificateAuthority", "token")}
+    """The connection in the body of a creation: `kubeconfig`, or `server` with `token`. Run:ai's name of `server` is
+    `domain`. Raises `InvalidInput`."""
+    check_keys(body, CREATE_FIELDS)
+    texts = {name: read_text(body, name) for name in ACCESS_FIELDS}
+    _check_access(texts, read_text(body, "version"))
+    texts["server"] = texts["server"] or texts["domain"]
     if texts["kubeconfig"]:
         return read_kubeconfig(texts["kubeconfig"])
     if not texts["server"]:
@@ -100,6 +103,21 @@ def read_access(body: Mapping[str, Any]) -> ClusterAccess:
         check_pem(authority, "CERTIFICATE", field="certificateAuthority") if authority else "",
         Credential(token=check_token(texts["token"], field="token")),
     )
+
+
+def _check_access(texts: Mapping[str, str], version: str) -> None:
+    """Raise `InvalidInput` for what would be dropped in silence: a second connection, a version that is looked up."""
+    faults = [
+        Fault(name, "The kubeconfig says this", "the kubeconfig alone, or server and token")
+        for name in ACCESS_FIELDS[1:]
+        if texts["kubeconfig"] and texts[name]
+    ]
+    if texts["domain"] and texts["server"] not in ("", texts["domain"]):
+        faults.append(Fault("domain", "It differs from server, which is the same thing", texts["server"][:200]))
+    if version:
+        faults.append(Fault("version", "Muster reads the version from the cluster", "leave it out"))
+    if faults:
+        raise InvalidInput(faults)
 
 
 def read_text(body: Mapping[str, Any], name: str) -> str:

@@ -1,4 +1,5 @@
-"""Reads request bodies: JSON that is bounded in size and depth and holds only text that a database can store."""
+"""Reads request bodies: JSON that is bounded in size and depth, says everything once, and holds only text that a
+database can store."""
 
 import codecs
 import json
@@ -33,13 +34,27 @@ def read_json(body: bytes) -> Any:
     """The document in `body`; raises `ParseError`."""
     try:
         text = body.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
     except RecursionError as error:
         raise ParseError(f"The JSON is nested deeper than {MAX_DEPTH} levels.") from error
     except ValueError as error:
         raise ParseError(f"The body is not JSON: {error}") from error
     _check(document, 1)
     return document
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Readers disagree on which of two equal keys counts, so there may not be two (RFC 8259 §4)."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        keys = [key for key, _value in pairs]
+        repeated = next(key for position, key in enumerate(keys) if key in keys[:position])
+        raise ParseError(f"The key {_shown(repeated)} stands twice in one object.")
+    return document
+
+
+def _shown(text: str) -> str:
+    return json.dumps(text[:60])
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -78,8 +78,11 @@ def test_a_dry_run_answers_and_writes_nothing(api: Client) -> None:
         ({"server": 7}, "server"),
         ({"token": None}, "token"),
         ({"certificateAuthority": "x"}, "certificateAuthority"),
-        ({"kubeconfig": "users: ["}, "kubeconfig"),
+        ({"kubeconfig": "users: [", "server": None, "token": None}, "kubeconfig"),
         ({"phase": "Connected"}, "phase"),
+        ({"version": "2.20"}, "version"),
+        ({"domain": "https://10.0.0.2:6443"}, "domain"),
+        ({"kubeconfig": "apiVersion: v1"}, "server"),
     ],
 )
 def test_a_wrong_field_is_a_400_that_names_it(api: Client, change: dict[str, Any], field: str) -> None:
@@ -89,6 +92,20 @@ def test_a_wrong_field_is_a_400_that_names_it(api: Client, change: dict[str, Any
     assert answer.json()["faults"][0]["field"].split(".")[0] == field
     assert "canary" not in answer.content.decode()
     assert not Cluster.objects.exists()
+
+
+def test_run_ais_name_of_the_address_is_taken(api: Client) -> None:
+    body = {"name": "prod", "domain": "https://10.0.0.1:6443", "token": "canary-secret"}
+
+    assert send(api, "post", "/api/v1/clusters", body).json()["server"] == "https://10.0.0.1:6443"
+
+
+def test_a_renaming_takes_the_name_alone(api: Client, cluster: Cluster) -> None:
+    answer = send(api, "put", f"/api/v1/clusters/{cluster.pk}", {"name": "prod-2", "server": "https://10.0.0.9"})
+
+    assert (answer.status_code, [fault["field"] for fault in answer.json()["faults"]]) == (400, ["server"])
+    cluster.refresh_from_db()
+    assert cluster.name != "prod-2"
 
 
 def test_a_name_that_is_taken_is_a_409(api: Client, cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry, User
 from clusters.models import Cluster, ClusterObject, Node
+from tests.clusters.builders import add_node
 from tests.topology.conftest import HOST, RACK, ZONE
 from topology.models import NetworkTopology, NodePool
 
@@ -57,7 +58,8 @@ def test_a_topology_is_created_listed_counted_and_deleted(api: Client, cluster: 
 
     assert (made.status_code, deleted.status_code, counted) == (201, 204, {"count": 1})
     assert made.json()["levels"] == [ZONE, RACK, HOST]
-    assert listed == {"networkTopologies": [made.json()]}
+    plain = made.json() | {"status": {"conditions": []}}
+    assert listed == {"networkTopologies": [plain]}
     assert NetworkTopology.objects.get().is_being_deleted
     check("NetworkTopology", made.json())
 
@@ -107,6 +109,35 @@ def test_bad_topologies_are_400_naming_the_field(api: Client, cluster: Cluster, 
 
     assert answer.status_code == 400
     assert [fault["field"] for fault in answer.json()["faults"]] == [field]
+
+
+def test_j2_levels_sent_near_to_far_are_refused_with_the_right_order(api: Client, cluster: Cluster) -> None:
+    for zone, rack, name in (("z1", "r1", "a"), ("z1", "r2", "b"), ("z2", "r3", "c"), ("z2", "r4", "d")):
+        add_node(cluster, name, labels={ZONE: zone, RACK: rack, HOST: name})
+    body = {"name": "dc", "clusterId": str(cluster.pk), "levels": [RACK, ZONE]}
+
+    refused = send(api, "post", "/api/v1/network-topologies", body)
+    taken = send(api, "post", "/api/v1/network-topologies", body | {"levels": [ZONE, RACK]})
+
+    assert refused.status_code == 400
+    assert [(fault["field"], fault["allowed"]) for fault in refused.json()["faults"]] == [
+        ("levels", f"broadest first: {ZONE}, {RACK}")
+    ]
+    assert (taken.status_code, taken.json()["status"]["findings"][0]["code"]) == (201, "order-is-right")
+
+
+def test_advice_on_levels_is_answered_as_on_the_page(api: Client, cluster: Cluster) -> None:
+    add_node(cluster, "a", labels={ZONE: "z1", HOST: "a"})
+    body = {"name": "dc", "clusterId": str(cluster.pk), "levels": [ZONE, RACK, HOST]}
+
+    made = send(api, "post", "/api/v1/network-topologies", body).json()
+    read = api.get(f"/api/v1/network-topologies/{made['id']}").json()
+
+    worst = read["status"]["findings"][0]
+    assert (worst["code"], worst["severity"]) == ("key-on-no-node", "bad")
+    assert worst["message"] == f"No node has the label {RACK}."
+    assert made["status"]["findings"] == read["status"]["findings"]
+    check("NetworkTopology", read)
 
 
 def test_row_86_unknown_and_malformed_ids_are_one_404(

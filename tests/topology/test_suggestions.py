@@ -6,6 +6,7 @@ from topology.suggestions import (
     NodeFacts,
     Order,
     candidate_keys,
+    is_surely_near_to_far,
     natural,
     order_of,
     propose_levels,
@@ -70,6 +71,15 @@ def test_near_to_far_order_is_recognised_from_the_nodes_and_from_the_words() -> 
     assert order_of(["x/region", "x/zone"], []) is Order.BROADEST_FIRST
     assert order_of(["a", "b"], []) is Order.UNCLEAR
     assert order_of([ZONE], drawn_fleet()) is Order.UNCLEAR
+
+
+def test_an_order_is_refused_only_where_nodes_and_words_leave_no_doubt() -> None:
+    one_rack_each = [NodeFacts(f"n{z}", {ZONE: f"zone{z}", RACK: "rack1"}) for z in (1, 2)]
+
+    assert is_surely_near_to_far([RACK, ZONE], drawn_fleet())
+    assert not is_surely_near_to_far([ZONE, RACK, HOST], drawn_fleet())
+    assert not is_surely_near_to_far([ZONE, RACK], one_rack_each)
+    assert not is_surely_near_to_far(["x/rack", "x/zone"], [])
 
 
 def test_pasted_texts_of_the_guides_become_keys() -> None:

@@ -86,6 +86,17 @@ def test_pages_render_without_a_cluster(path: str, page: Client, db: None) -> No
 
 
 @pytest.mark.usefixtures("fleet")
+def test_j2_an_order_that_runs_near_to_far_is_refused_on_the_page_too(page: Client, cluster: Cluster) -> None:
+    fields = {"cluster": str(cluster.pk), "name": "dc", "use_paste": "1", "as_pasted": "1", "paste": "rack → zone"}
+
+    answer = page.post("/network-topologies/new/", fields)
+
+    assert answer.status_code == 422
+    assert f"broadest first: {ZONE}, {RACK}" in answer.content.decode()
+    assert not NetworkTopology.objects.exists()
+
+
+@pytest.mark.usefixtures("fleet")
 def test_row_39_the_detail_names_the_node_outside_and_offers_its_line(page: Client, topology: NetworkTopology) -> None:
     content = page.get(f"/network-topologies/{topology.pk}/").content.decode()
 

@@ -70,7 +70,7 @@ class TopologyListView(ApiView):
 
         def create() -> dict[str, Any]:
             row = services.create_topology(actor_of(request), cluster=cluster, name=name, levels=levels)
-            return wire.topology_json(topology_of(row))
+            return wire.topology_detail_json(topology_of(row))
 
         return Response(self.write(create), status=201)
 
@@ -87,9 +87,9 @@ class TopologyView(ApiView):
     """One topology."""
 
     def get(self, request: Request, topology_id: str) -> Response:
-        """The topology."""
+        """The topology, with what is wrong with its levels on the nodes."""
         require(request.user, "network-topologies:read")
-        return Response(wire.topology_json(find_topology(request.user, topology_id)))
+        return Response(wire.topology_detail_json(find_topology(request.user, topology_id)))
 
     def delete(self, request: Request, topology_id: str) -> Response:
         """Ask for deletion. 409 while pools use it, and for one that was made in the cluster."""

@@ -8,9 +8,11 @@ from clusters.models import Node
 from clusters.names import NODE_POOL_LABEL
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput, NotFound
+from topology.findings import Finding, find
 from topology.models import NetworkTopology, NodePool
-from topology.selectors import TopologyRow
+from topology.selectors import TopologyRow, node_facts
 from topology.services import NodePoolChanges
+from topology.wording import finding_item
 
 TENANT = 1
 
@@ -49,6 +51,25 @@ def topology_json(row: TopologyRow) -> dict[str, Any]:
         "source": row.source,
         "nodePools": list(row.pools),
         "status": {"conditions": row.row.conditions if row.row else []},
+    }
+
+
+def topology_detail_json(row: TopologyRow) -> dict[str, Any]:
+    """`topology_json` with what the page says of the levels on the cluster's nodes: `status.findings`."""
+    answer = topology_json(row)
+    found = find(row.levels, node_facts(row.cluster.pk)) if row.levels else ()
+    answer["status"]["findings"] = [_finding(finding) for finding in found]
+    return answer
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    item = finding_item(finding)
+    return {
+        "code": finding.code.value,
+        "severity": finding.severity.value,
+        "message": str(item["text"]),
+        "details": str(item["detail"]),
+        "nodes": list(finding.nodes),
     }
 
 

@@ -15,7 +15,8 @@ from core.desired import change_spec, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
 from topology.models import NetworkTopology, NodePool
-from topology.rules import level_faults, name_faults
+from topology.rules import level_faults, name_faults, order_faults
+from topology.selectors import node_facts
 
 LINK_FIELDS = ("latencyMicroseconds", "bandwidthGigabytesPerSecond")
 # The table people quote (J3), from the narrowest level outwards; marked as assumptions.
@@ -26,9 +27,11 @@ ASSUMED_LINKS = ((50, 200), (200, 100), (500, 40))
 def create_topology(
     actor: Actor, *, cluster: Cluster, name: str, levels: Sequence[str], links: Sequence[Any] | None = None
 ) -> NetworkTopology:
-    """A new topology with `levels` broadest first. Raises `InvalidInput`, `Conflict` for a taken name."""
+    """A new topology with `levels` broadest first; near to far is refused where the nodes prove it. Raises
+    `InvalidInput`, `Conflict` for a taken name."""
     require(actor.user, "network-topologies:create", NetworkTopology(cluster=cluster).scope)
     faults = [*name_faults(name), *level_faults(levels)]
+    faults = faults or order_faults(levels, node_facts(cluster.pk))
     if faults:
         raise InvalidInput(faults)
     costs = assumed_links(len(levels)) if links is None else checked_links(links, len(levels))

@@ -51,6 +51,8 @@ def pools(cluster):
         (b'{"a": "\\ud800"}', "surrogate"),
         (b'{"\\udfff": 1}', "surrogate"),
         (b'{"a": "x\\u0000y"}', "NUL"),
+        (b'{"name": "a", "name": "b"}', 'The key "name" stands twice'),
+        (b'[{"a": {"x": 1, "y": 2, "x": 1}}]', 'The key "x" stands twice'),
         (b'{"a": NaN}', "NaN is not a number"),
         (b'{"a": -Infinity}', "not a number"),
         (b"\xff", "not JSON"),
