@@ -40,6 +40,7 @@ class Cluster(DesiredState):
     # Raised with every change of its observed rows: what was computed from them is right while these stand.
     nodes_version = models.PositiveBigIntegerField(default=0)
     pods_version = models.PositiveBigIntegerField(default=0)
+    objects_version = models.PositiveBigIntegerField(default=0)
     streams = models.JSONField(default=dict)  # {"nodes": {"listedAt", "eventAt", "resourceVersion", "error"}}
 
     objects = ClusterQuerySet.as_manager()
@@ -86,6 +87,8 @@ class Node(Observed):
     cpu_millicores = models.PositiveBigIntegerField(default=0)
     memory_bytes = models.PositiveBigIntegerField(default=0)
     pod_slots = models.PositiveIntegerField(default=0)
+    # What pods may use of CPU (millicores), memory (bytes) and slots ("pods"); {}: the node does not say.
+    allocatable = models.JSONField(default=dict)
     node_pool = models.CharField(max_length=63, blank=True)  # value of the label kai.scheduler/node-pool
     kubelet_version = models.CharField(max_length=64, blank=True)
     internal_address = models.CharField(max_length=64, blank=True)
@@ -135,6 +138,8 @@ class Pod(Observed):
     image = models.CharField(max_length=500, blank=True)
     address = models.CharField(max_length=64, blank=True)
     deletion_requested_at = models.DateTimeField(null=True)
+    # What else the scheduler heeds (`clusters.watcher.scheduling`); {} for a plain pod of KAI's scheduler.
+    scheduling = models.JSONField(default=dict)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("cluster", "uid"), name="pod_once"),)

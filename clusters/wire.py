@@ -88,12 +88,24 @@ class Gate(msgspec.Struct, gc=False):
     name: str = ""
 
 
+class Toleration(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
 class PodSpec(msgspec.Struct, gc=False, rename="camel"):
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
     node_name: str = ""
     scheduling_gates: list[Gate] | None = None
     overhead: dict[str, Quantity] | None = None
+    scheduler_name: str = ""
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+    affinity: dict[str, Any] | None = None
 
 
 class Waiting(msgspec.Struct, gc=False):

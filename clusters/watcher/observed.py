@@ -14,6 +14,7 @@ from clusters.kube.client import ItemList
 from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
 from clusters.names import QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.watcher import rows
+from clusters.watcher.scheduling import SCHEDULER_NAME
 
 log = structlog.get_logger(__name__)
 
@@ -78,8 +79,10 @@ def _page_decoder(struct: Any) -> "msgspec.json.Decoder[ItemList[Any]]":
 
 
 def keep_pod(pod: wire.PodObject) -> bool:
-    """Pods that ask for GPUs or belong to a workload, a graph or a queue."""
+    """Pods that ask for GPUs, belong to a workload, a graph or a queue, or are for KAI's scheduler."""
     labels = pod.metadata.labels or {}
+    if pod.spec is not None and pod.spec.scheduler_name == SCHEDULER_NAME:
+        return True
     return WORKLOAD_LABEL in labels or QUEUE_LABEL in labels or rows.GRAPH_LABEL in labels or bool(rows.pod_gpus(pod))
 
 

@@ -16,6 +16,7 @@ from clusters.kinds import Kind
 from clusters.models import ClusterEvent, ClusterObject, Node, Pod
 from clusters.names import GPU_RESOURCE, NODE_POOL_LABEL, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.quantities import parse_quantity, to_millicores, to_whole
+from clusters.watcher.scheduling import scheduling_of
 from core.errors import InvalidInput
 
 MIG_PREFIX = "nvidia.com/mig-"
@@ -55,6 +56,7 @@ def node_row(node: wire.NodeObject) -> Node:
         cpu_millicores=_number(to_millicores, capacity.get("cpu", 0)),
         memory_bytes=_number(to_whole, capacity.get("memory", 0)),
         pod_slots=whole(capacity.get("pods", 0)),
+        allocatable=_allocatable(allocatable),
         node_pool=labels.get(NODE_POOL_LABEL, "")[:63],
         kubelet_version=(status.node_info.kubelet_version if status.node_info else "")[:64],
         internal_address=next((a.address for a in status.addresses or () if a.type == "InternalIP"), "")[:64],
@@ -88,6 +90,7 @@ def pod_row(pod: wire.PodObject) -> Pod:
         image=(spec.containers[0].image if spec.containers else "")[:500],
         address=status.pod_ip[:64],
         deletion_requested_at=moment(meta.deletion_timestamp),
+        scheduling=scheduling_of(meta, spec),
     )
 
 
@@ -178,6 +181,11 @@ def _number(parse: Any, value: wire.Quantity) -> int:
 
 def _memory_mib(label: str | None) -> int | None:
     return int(label) if label and label.isascii() and label.isdigit() and len(label) < 12 else None
+
+
+def _allocatable(amounts: Mapping[str, wire.Quantity]) -> dict[str, int]:
+    cpu, memory = _number(to_millicores, amounts.get("cpu", 0)), _number(to_whole, amounts.get("memory", 0))
+    return {"cpu": cpu, "memory": memory, "pods": whole(amounts.get("pods", 110))} if amounts else {}
 
 
 def _requested(spec: wire.PodSpec, resource: str) -> Decimal:

@@ -28,6 +28,7 @@ KEPT_CHANGES = 10
 VERSIONS = {
     Node: {"nodes_version": F("nodes_version") + 1},
     Pod: {"pods_version": F("pods_version") + 1},
+    ClusterObject: {"objects_version": F("objects_version") + 1},
 }
 
 
