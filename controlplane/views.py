@@ -9,6 +9,7 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.selectors import chosen_cluster
 from controlplane.overview import context as overview_context
+from core.api import runai
 from core.api.errors import status_body
 from core.middleware import API_PREFIX
 
@@ -23,8 +24,12 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404 in the shape that the asker understands."""
-    if request.path.startswith(API_PREFIX):
+    """404 in the shape that the asker understands; 501 for an operation of Run:ai that Muster does not have."""
+    if runai.find(str(request.method), request.path) is not None:
+        refusal = runai.NotServed
+        body = status_body(501, details=str(refusal.default_detail), reason=refusal.__name__)
+        return JsonResponse(body, status=501)
+    if request.path.startswith(runai.PREFIXES):
         return JsonResponse(status_body(404, "There is no such path in the API."), status=404)
     return defaults.page_not_found(request, exception)
 

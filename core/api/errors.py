@@ -24,6 +24,7 @@ MESSAGES = {
     415: "Unsupported media type: send application/json",
     429: "Too many requests",
     500: "Something went wrong.",
+    501: "Not implemented",
 }
 
 

@@ -1,12 +1,15 @@
 """What every view of the API shares: who asks and how bodies are read are settings; dry runs are here."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from django.db import transaction
+from django.http import HttpRequest
+from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from core.api import runai
 from core.errors import InvalidInput
 
 Answer = TypeVar("Answer")
@@ -24,6 +27,12 @@ class ApiView(APIView):
         if not isinstance(self.request.data, dict):
             raise InvalidInput.of("", "The body is not a JSON object", "a JSON object")
         return self.request.data
+
+    def http_method_not_allowed(self, request: HttpRequest | Request, *args: Any, **kwargs: Any) -> NoReturn:
+        """501 for an operation of Run:ai that Muster lacks on a path that it has, 405 for any other."""
+        if runai.find(str(request.method), request.path) is not None:
+            raise runai.NotServed
+        raise MethodNotAllowed(str(request.method))
 
 
 def is_dry_run(request: Request) -> bool:
