@@ -273,13 +273,15 @@ class PodCondition(msgspec.Struct, frozen=True, gc=False):
 
 
 class Eviction(msgspec.Struct, frozen=True, gc=False):
-    """A pod that has to go: why, and for which pod group (empty for a stale gang)."""
+    """A pod that has to go, and the pod group it belongs to."""
 
     pod: str
     podgroup: str
     action: str
     """Consolidation, Reclaim, Preempt or StaleGangEviction."""
     message: str
+    evictor: str = ""
+    """Pod group that it goes for; empty for a stale gang."""
     moved_to: str = ""
     """Node where the same decision puts the pod again, "" when it gets none."""
 
