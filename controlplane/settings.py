@@ -89,10 +89,16 @@ def _list(name: str, default: str = "") -> list[str]:
 DEBUG = _flag("MUSTER_DEBUG", default=False)
 PRODUCTION = _flag("MUSTER_PRODUCTION", default=bool(os.environ.get("DATABASE_URL")) and not DEBUG)
 SECRET_KEY = _secret_key()
+# Keys that SECRET_KEY had before: what they signed and encrypted still holds, nothing new is made with them.
+SECRET_KEY_FALLBACKS = _list("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = _list("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
+# How long entries of the audit log are kept.
+AUDIT_DAYS = _number("MUSTER_AUDIT_DAYS", 90)
 # How often a cluster's lists are read whole, whatever its watches say: what heals an event that never came.
 RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
+# Of one person or access key, in each web process.
+API_REQUESTS_PER_MINUTE = _number("MUSTER_API_REQUESTS_PER_MINUTE", 6000)
 
 INSTALLED_APPS = (
     "django.contrib.auth",

@@ -1,4 +1,4 @@
-"""Abstract rows that every package builds on. Knows no domain word."""
+"""Abstract rows that every package builds on, and answers kept for repeated requests. Knows no domain word."""
 
 from django.db import models
 from django.utils import timezone
@@ -39,3 +39,20 @@ class DesiredState(TimestampedModel):
     def is_being_deleted(self) -> bool:
         """Whether a deletion was requested and has not finished."""
         return self.deletion_requested_at is not None
+
+
+class IdempotentAnswer(models.Model):
+    """The answer to a POST that carried an Idempotency-Key; without `answer` it is still being made, by `token`.
+
+    `digest` hashes sender and key, `fingerprint` path and body (see `core.api.idempotency`).
+    """
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    fingerprint = models.CharField(max_length=64)
+    token = models.UUIDField()
+    claimed_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    answer = models.BinaryField(null=True)  # encrypted: status, body, headers
+
+    def __str__(self) -> str:
+        return self.digest[:12]

@@ -21,7 +21,11 @@ MESSAGES = {
     404: "Resource id not found.",
     405: "Method not allowed",
     406: "Not acceptable: this API answers application/json",
+    409: "Conflict",
+    412: "Precondition failed",
     415: "Unsupported media type: send application/json",
+    422: "Unprocessable: the key was used for another request",
+    428: "Precondition required",
     429: "Too many requests",
     500: "Something went wrong.",
     501: "Not implemented",
@@ -33,7 +37,7 @@ def error_body(error: MusterError) -> dict[str, Any]:
     body: dict[str, Any] = {"code": error.code, "message": error.message, "reason": error.reason}
     if isinstance(error, InvalidInput):
         body["details"] = "; ".join(map(_sentence, error.faults))
-        body["faults"] = [{"field": f.field, "message": f.message, "allowed": f.allowed} for f in error.faults]
+        body["faults"] = [_fault(fault) for fault in error.faults]
     return body
 
 
@@ -95,6 +99,13 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     return headers
 
 
+def _fault(fault: Fault) -> dict[str, Any]:
+    """`line`, of a text that was sent, is there where it is known."""
+    told: dict[str, Any] = {"field": fault.field, "message": fault.message, "allowed": fault.allowed}
+    return told | {"line": fault.line} if fault.line else told
+
+
 def _sentence(fault: Fault) -> str:
     text = f"{fault.field}: {fault.message}" if fault.field else fault.message
+    text = f"line {fault.line}, {text}" if fault.line else text
     return f"{text} (allowed: {fault.allowed})" if fault.allowed else text

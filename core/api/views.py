@@ -1,15 +1,17 @@
 """What every view of the API shares: who asks and how bodies are read are settings; dry runs are here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from django.db import transaction
 from django.http import HttpRequest
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.api import runai
+from core.api import idempotency, runai
+from core.api.rates import RateLimit
 from core.errors import InvalidInput
 
 Answer = TypeVar("Answer")
@@ -17,6 +19,30 @@ Answer = TypeVar("Answer")
 
 class ApiView(APIView):
     """A view of the API: JSON in and out, signed-in people only, Muster's errors in the one error shape."""
+
+    throttle_classes = (RateLimit,)
+    rate_headers: Mapping[str, str] = {}
+    claim: idempotency.Claim | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """After who asks is known: a POST with a key that was answered is not run again."""
+        super().initial(request, *args, **kwargs)
+        if request.method != "POST" or not request.user.is_authenticated or not hasattr(self, "post"):
+            return
+        found = idempotency.begin(request)
+        if isinstance(found, idempotency.Claim):
+            self.claim = found
+            self.__dict__["post"] = idempotency.once(found, self.__getattribute__("post"))
+        elif found is not None:
+            self.__dict__["post"] = lambda *args, **kwargs: found
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Adds the headers of every answer, and settles the key of a POST."""
+        if self.claim is not None:
+            self.claim.settle(response)
+        for name, value in self.rate_headers.items():
+            response.headers[name] = value
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def write(self, change: Callable[[], Answer]) -> Answer:
         """Run `change` in one transaction; with `?dryRun=true` undo it, so that its answer says what it would do."""

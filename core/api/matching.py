@@ -1,0 +1,39 @@
+"""ETags and If-Match: an edit of what was read, not of what somebody else has made of it meanwhile.
+
+The tag is the row's generation, which rises with every change of its spec; status does not touch it.
+"""
+
+from django.utils.translation import gettext as _
+from rest_framework import exceptions
+from rest_framework.request import Request
+
+from core.errors import Stale
+from core.models import DesiredState
+
+# The official client of Run:ai knows no ETags; everybody else can send one.
+_OFFICIAL_CLIENT = "runai-api-client-python/"
+
+
+class PreconditionRequired(exceptions.APIException):
+    """A write that must say which state it changes does not: 428 (RFC 6585)."""
+
+    status_code = 428
+    default_detail = "Send If-Match with the ETag of the object that you read, or If-Match: * to overwrite any."
+    default_code = "precondition_required"
+
+
+def etag_of(row: DesiredState) -> str:
+    """The ETag header of a row."""
+    return f'"{row.generation}"'
+
+
+def check_match(request: Request, row: DesiredState, *, needed: bool = False) -> None:
+    """Hold the request's `If-Match` against the row. Raises `Stale` (412); `PreconditionRequired` where it is
+    `needed` and absent, but for the official client."""
+    given = request.headers.get("If-Match")
+    if given is None:
+        if needed and not request.headers.get("User-Agent", "").startswith(_OFFICIAL_CLIENT):
+            raise PreconditionRequired
+        return
+    if given.strip() != "*" and etag_of(row) not in (tag.strip() for tag in given.split(",")):
+        raise Stale(_("The object was changed since it was read: it is at %(etag)s now.") % {"etag": etag_of(row)})
