@@ -1,6 +1,7 @@
 """The engine's structs of one cluster's observed rows, read again where a row's resource version changed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
@@ -103,7 +104,8 @@ class ClusterRows:
     def __init__(self, cluster_id: UUID) -> None:
         self.lock = Lock()
         self._cluster_id = cluster_id
-        self._versions = (-1, -1, -1)
+        self._created_at: datetime | None = None
+        self._versions = [-1, -1, -1]
         self._nodes = Table(NODE_COLUMNS, node_of)
         self._pods = Table(POD_COLUMNS, pod_of)
         self._objects = {
@@ -116,16 +118,18 @@ class ClusterRows:
     def refresh(self) -> None:
         """Read what changed since the last time: 1 query, and one or more for each kind of rows that did. Rows that
         no watcher wrote have no version that tells: they are read whole."""
-        columns = ("nodes_version", "pods_version", "objects_version")
-        nodes, pods, objects = versions = Cluster.objects.values_list(*columns).get(pk=self._cluster_id)
-        before = self._versions
+        columns = ("created_at", "nodes_version", "pods_version", "objects_version")
+        created_at, *versions = Cluster.objects.values_list(*columns).get(pk=self._cluster_id)
+        nodes, pods, objects = versions
+        another = created_at != self._created_at
+        before = [-1, -1, -1] if another else self._versions
         if not nodes or nodes != before[0]:
-            self._nodes.refresh(Node.objects.filter(cluster_id=self._cluster_id), anew=not nodes)
+            self._nodes.refresh(Node.objects.filter(cluster_id=self._cluster_id), anew=another or not nodes)
         if not pods or pods != before[1]:
-            self._pods.refresh(Pod.objects.filter(cluster_id=self._cluster_id), anew=not pods)
+            self._pods.refresh(Pod.objects.filter(cluster_id=self._cluster_id), anew=another or not pods)
         if not objects or objects != before[2]:
-            self._refresh_objects(anew=not objects)
-        self._versions = versions
+            self._refresh_objects(anew=another or not objects)
+        self._created_at, self._versions = created_at, versions
 
     def nodes(self) -> Iterable[structs.Node]:
         """Nodes of all pools."""
