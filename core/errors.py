@@ -24,11 +24,15 @@ class MusterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with one field of an input. `field` is a dotted path (`levels[1]`, `resources.gpu.limit`)."""
+    """One thing wrong with one field of an input. `field` is a dotted path (`levels[1]`, `resources.gpu.limit`).
+
+    `line` is where it stands in a text that was sent, from 1; 0 where no text was.
+    """
 
     field: str
     message: str
     allowed: str = ""
+    line: int = 0
 
 
 class InvalidInput(MusterError):

@@ -4,8 +4,8 @@ Reads the database only. `bad` blocks the submission; `wait` and `info` are told
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from organizations.models import UNLIMITED, Project, Quota
 from topology.models import NodePool
 from workloads.allowlist import check_allowed
 from workloads.graph import Component, Graph
+from workloads.lines import lines_of
 from workloads.models import Preemptibility, Workload
 from workloads.secret_checks import missing_secrets
 
@@ -37,29 +38,32 @@ KAI_PRIORITY_CLASSES: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing tested. `field` is a path in the document or a field of the form."""
+    """One thing tested. `field` is a path in the document or a field of the form; `line` is where the document says
+    it, from 1."""
 
     code: str
     status: Literal["bad", "wait", "info", "ok"]
     field: str
     message: str
     allowed: str = ""
+    line: int = 0
 
     @property
     def fault(self) -> Fault:
         """As the error that blocks."""
-        return Fault(self.field, self.message, self.allowed)
+        return Fault(self.field, self.message, self.allowed, self.line)
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is to be tested. `workload` is the row that is edited, None for a new one."""
+    """What is to be tested. `workload` is the row that is edited, None for a new one; `source` is the text."""
 
     project: Project
     pool: NodePool
     graph: Graph
     document: Mapping[str, Any]
     workload: Workload | None = None
+    source: str = ""
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -69,9 +73,9 @@ class Submission:
 
 
 def check_submission(submission: Submission) -> tuple[Check, ...]:
-    """Every check, failed or passed, in the order of the form."""
+    """Every check, failed or passed, in the order of the form; what is not passed with its line in the source."""
     fields = tuple(_fields(submission))
-    return (
+    checks = (
         *_names(submission),
         *fields,
         *_queue(submission),
@@ -80,6 +84,21 @@ def check_submission(submission: Submission) -> tuple[Check, ...]:
         *_quota(submission),
         *(() if any(check.code == "Field" for check in fields) else _secrets(submission)),
     )
+    return named(checks, submission.source)
+
+
+def named(checks: Iterable[Check], source: str) -> tuple[Check, ...]:
+    """The checks, each that says something with its line in `source`."""
+    lines = lines_of(source)
+    return tuple(
+        check if check.status == "ok" or check.line else replace(check, line=lines.line_of(check.field))
+        for check in checks
+    )
+
+
+def as_checks(code: str, faults: Iterable[Fault]) -> tuple[Check, ...]:
+    """Faults as checks that block."""
+    return tuple(Check(code, "bad", fault.field, fault.message, fault.allowed, fault.line) for fault in faults)
 
 
 def raise_for(checks: tuple[Check, ...]) -> None:
@@ -276,9 +295,9 @@ def _quota(submission: Submission) -> Iterator[Check]:
 
 
 def _secrets(submission: Submission) -> Iterator[Check]:
-    for name, optional in missing_secrets(submission.project, submission.document).items():
+    for name, use in missing_secrets(submission.project, submission.document).items():
         values = {"name": name[:63], "project": submission.project.name}
-        if optional:
+        if use.optional:
             message = _("it reads secret %(name)s if there is one; Muster wrote none into project %(project)s")
         else:
             message = _(
@@ -286,7 +305,7 @@ def _secrets(submission: Submission) -> Iterator[Check]:
                 " do not start"
             )
         allowed = _("a secret of the project; a Hugging Face token has the key HF_TOKEN")
-        yield Check("SecretMissing", "info" if optional else "wait", "secrets", message % values, allowed)
+        yield Check("SecretMissing", "info" if use.optional else "wait", use.field, message % values, allowed)
 
 
 def _borrowing(quota: Quota, asked: Decimal) -> Iterator[Check]:

@@ -12,7 +12,8 @@ import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from core.errors import InvalidInput
+from core.errors import Fault, InvalidInput
+from workloads.lines import with_lines
 
 Document = dict[str, Any]
 
@@ -29,9 +30,9 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _fault(f"the key in line {key.start_mark.line + 1} is not text", "quote it")
+                raise _fault("a key is not text", "quote it", key.start_mark.line + 1)
             if key.value in seen and key.value != "<<":
-                raise _fault(f"the key {str(key.value)[:60]!r} stands twice (line {key.start_mark.line + 1})")
+                raise _fault(f"the key {str(key.value)[:60]!r} stands twice", line=key.start_mark.line + 1)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -57,15 +58,19 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _leave_times)
 def load(text: str) -> Document:
     """The one document in `text` (YAML or JSON). Raises `InvalidInput` for field `manifest` with the line."""
     if len(text) > MAX_CHARACTERS:
-        raise _fault(f"it has {len(text)} characters", f"at most {MAX_CHARACTERS}")
+        line = text.count("\n", 0, MAX_CHARACTERS) + 1
+        raise _fault(f"it has {len(text)} characters", f"at most {MAX_CHARACTERS}", line)
     _check_events(text)
     try:
         documents = [document for document in yaml.load_all(text, _Loader) if document is not None]
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _syntax(error) from error
     if len(documents) != 1:
-        raise _fault(f"it holds {len(documents)} documents", "one DynamoGraphDeployment")
-    return check(documents[0])
+        raise _fault(f"it holds {len(documents)} documents", "one DynamoGraphDeployment", _second(text))
+    try:
+        return check(documents[0])
+    except InvalidInput as error:
+        raise with_lines(error, text) from error
 
 
 def check(document: Any) -> Document:
@@ -127,10 +132,11 @@ def _check_events(text: str) -> None:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             aliases += isinstance(event, yaml.AliasEvent)
+            line = _line(event)
             if depth > MAX_DEPTH:
-                raise _fault(f"it is nested deeper than {MAX_DEPTH} levels")
+                raise _fault(f"it is nested deeper than {MAX_DEPTH} levels", line=line)
             if aliases > MAX_ALIASES:
-                raise _fault(f"it has more than {MAX_ALIASES} aliases")
+                raise _fault(f"it has more than {MAX_ALIASES} aliases", line=line)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _syntax(error) from error
 
@@ -162,12 +168,22 @@ def _check_scalar(value: Any, path: str) -> None:
         raise InvalidInput.of(path, f"a value of type {type(value).__name__} cannot be part of a manifest")
 
 
-def _fault(message: str, allowed: str = "") -> InvalidInput:
-    return InvalidInput.of("manifest", message, allowed)
+def _second(text: str) -> int:
+    """The line where the second document begins; 0 where there is none."""
+    starts = [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, yaml.DocumentStartEvent)]
+    return _line(starts[1]) if len(starts) > 1 else 0
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+def _fault(message: str, allowed: str = "", line: int = 0) -> InvalidInput:
+    return InvalidInput([Fault("manifest", message, allowed, line)])
 
 
 def _syntax(error: Exception) -> InvalidInput:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
-        return _fault(f"it is not YAML: {error.problem}, line {mark.line + 1}, column {mark.column + 1}")
+        return _fault(f"it is not YAML: {error.problem}, column {mark.column + 1}", line=mark.line + 1)
     return _fault(f"it is not YAML: {str(error)[:200]}")

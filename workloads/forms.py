@@ -11,9 +11,10 @@ from topology.models import NodePool
 from workloads import document as documents
 from workloads import selectors
 from workloads.blueprints import DEFAULT, blueprint
-from workloads.checks import Check, Submission, check_submission, quotas_of
+from workloads.checks import Check, Submission, as_checks, check_submission, named, quotas_of
 from workloads.document import dump
 from workloads.editing import Fields, RoleFields, changes_of, fields_of
+from workloads.lines import with_lines
 from workloads.reconcile.preview import submission_manifest
 from workloads.services import read_draft
 
@@ -96,7 +97,7 @@ def _fill(page: DraftPage, data: Input) -> None:
         page.fields = fields_of(documents.load(page.source))
     except InvalidInput as error:
         page.view = "yaml"
-        page.checks = tuple(Check("Document", "bad", f.field, f.message, f.allowed) for f in error.faults)
+        page.checks = as_checks("Document", with_lines(error, page.source).faults)
         return
     _check(page)
 
@@ -140,7 +141,7 @@ def _check(page: DraftPage) -> None:
     try:
         draft = read_draft(project=page.project, source=page.source)
     except InvalidInput as error:
-        page.checks = tuple(Check("Document", "bad", f.field, f.message, f.allowed) for f in error.faults)
+        page.checks = as_checks("Document", error.faults)
         return
     page.submission = draft.submission
     page.pool = draft.submission.pool
@@ -154,7 +155,7 @@ def check_and_preview(submission: Submission) -> tuple[tuple[Check, ...], str]:
     if any(check.code == "Field" for check in checks):
         return checks, ""  # rendering relies on fields of the right type
     manifest, faults = _preview(submission)
-    return (*checks, *faults), manifest
+    return (*checks, *named(faults, submission.source)), manifest
 
 
 def _preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
@@ -162,5 +163,5 @@ def _preview(submission: Submission) -> tuple[str, tuple[Check, ...]]:
     try:
         manifest = submission_manifest(submission)
     except InvalidInput as error:
-        return "", tuple(Check("Version", "bad", f.field, f.message, f.allowed) for f in error.faults)
+        return "", as_checks("Version", error.faults)
     return dump(manifest) if manifest else "", ()

@@ -19,6 +19,7 @@ from topology.models import NodePool
 from workloads import document as documents
 from workloads.checks import Submission, check_submission, is_non_preemptible, placement_of, raise_for
 from workloads.graph import Graph, component_path, parse_graph
+from workloads.lines import with_lines
 from workloads.models import DesiredPhase, Preemptibility, Workload
 from workloads.reconcile.preview import submission_manifest
 
@@ -36,12 +37,15 @@ def read_draft(
 ) -> Draft:
     """Parse `source` and find its node pool: the one given, else the one that the document names, else `default`.
 
-    Raises `InvalidInput` for what cannot be read at all, so that nothing else can be checked.
+    Raises `InvalidInput`, each fault with its line, for what cannot be read at all, so that nothing else is checked.
     """
     document = documents.load(source)
-    graph = parse_graph(document)
-    pool = _pool_of(project, graph, node_pool, workload)
-    return Draft(source, Submission(project, pool, graph, document, workload))
+    try:
+        graph = parse_graph(document)
+        pool = _pool_of(project, graph, node_pool, workload)
+    except InvalidInput as error:
+        raise with_lines(error, source) from error
+    return Draft(source, Submission(project, pool, graph, document, workload, source))
 
 
 @transaction.atomic
@@ -86,7 +90,7 @@ def update_workload(
     draft = read_draft(project=workload.project, source=source, workload=workload)
     faults = immutable_changes(workload, draft)
     if faults:
-        raise InvalidInput(faults)
+        raise with_lines(InvalidInput(faults), source)
     _check(draft.submission)
     before, columns = _audited(workload), _columns(draft)
     change_spec(workload, columns, expected_generation=expected_generation)
@@ -190,7 +194,10 @@ def _check(submission: Submission) -> None:
     if any(check.code == "NameTaken" for check in checks) and submission.workload is None:
         raise _name_taken(submission.graph.name)
     raise_for(checks)
-    submission_manifest(submission)  # raises where the version that the cluster serves lacks a field
+    try:
+        submission_manifest(submission)
+    except InvalidInput as error:  # the version that the cluster serves lacks a field
+        raise with_lines(error, submission.source) from error
 
 
 def _name_taken(name: str) -> Conflict:

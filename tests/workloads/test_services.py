@@ -253,11 +253,12 @@ def test_a_clone_is_the_same_document_under_another_name(submit: Any) -> None:
 
 def test_a_secret_that_the_project_lacks_is_told_and_does_not_block(submit: Any, project: Any) -> None:
     from organizations.models import ProjectSecret
-    from workloads.secret_checks import missing_secrets
+    from workloads.secret_checks import SecretUse, missing_secrets
 
     workload = submit(PASTED)
 
-    assert missing_secrets(project, workload.manifest) == {"hf-token-secret": False}
+    use = SecretUse("spec.services.VllmDecodeWorker.envFromSecret", optional=False)
+    assert missing_secrets(project, workload.manifest) == {"hf-token-secret": use}
     ProjectSecret.objects.create(project=project, name="hugging-face", kind="hugging-face", content=b"")
     assert missing_secrets(project, workload.manifest) == {}
 

@@ -14,7 +14,7 @@ from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
-from workloads.checks import Check
+from workloads.checks import Check, as_checks, named
 from workloads.forms import DraftPage, check_and_preview, read_page
 from workloads.models import Preemptibility, Workload
 from workloads.services import read_draft
@@ -32,9 +32,10 @@ def workload_new(request: HttpRequest) -> HttpResponse:
     try:
         workload = services.submit_workload(actor, project=page.project, source=page.source)
     except InvalidInput as error:
-        page.checks = page.checks or _as_checks(error)
+        page.checks = page.checks or as_checks("Document", error.faults)
     except Conflict as error:
-        page.checks = (Check("Conflict", "bad", "metadata.name", error.message), *_without_name(page))
+        taken = Check("Conflict", "bad", "metadata.name", error.message)
+        page.checks = (*named((taken,), page.source), *_without_name(page))
     else:
         messages.success(request, _("Workload %(name)s is submitted.") % {"name": workload.name})
         return redirect("workloads:detail", workload.pk)
@@ -71,10 +72,10 @@ def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str
     try:
         draft = read_draft(project=workload.project, source=source, workload=workload)
     except InvalidInput as error:
-        return _as_checks(error), ""
+        return as_checks("Document", error.faults), ""
     checks, manifest = check_and_preview(draft.submission)
     kept = services.immutable_changes(workload, draft)
-    fixed = tuple(Check("Immutable", "bad", fault.field, fault.message, fault.allowed) for fault in kept)
+    fixed = named(as_checks("Immutable", kept), source)
     return (*fixed, *(check for check in checks if check.status != "ok")), manifest
 
 
@@ -97,10 +98,6 @@ def _start(request: HttpRequest) -> dict[str, str]:
         data["source"] = services.clone_source(workload, f"{workload.name[:38]}-copy")
         data["project"] = str(workload.project_id)
     return data
-
-
-def _as_checks(error: InvalidInput) -> tuple[Check, ...]:
-    return tuple(Check("Document", "bad", fault.field, fault.message, fault.allowed) for fault in error.faults)
 
 
 def _without_name(page: DraftPage) -> tuple[Check, ...]:
