@@ -1,13 +1,17 @@
-"""Writes the audit row of a change, inside the transaction of the change."""
+"""Writes the audit row of an act, inside the transaction of the change, and says who may read which rows."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, models
+from django.contrib.auth.models import AnonymousUser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection, models, transaction
 
-from accounts.models import AuditEntry, User
-from accounts.permissions import Scope
+from accounts.audit_chain import seal
+from accounts.models import AuditEntry, Outcome, User, UserKind
+from accounts.permissions import Scope, reach
 
 SECRET = "changed"  # noqa: S105 (what is written in place of a secret)
 
@@ -20,6 +24,21 @@ class Actor:
     source: str
     address: str = ""
     request_id: str = ""
+    method: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Where an act came from that has no actor yet: somebody who tries to sign in, under the name they gave."""
+
+    subject: str
+    source: str
+    address: str = ""
+    request_id: str = ""
+    method: str = ""
+    path: str = ""
+    subject_type: str = UserKind.PERSON
 
 
 def record(
@@ -29,24 +48,88 @@ def record(
     *,
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
 ) -> AuditEntry:
     """Note that `actor` did `action` (create, update, delete, …) to `row`. Must run inside `atomic()`.
 
-    `before` and `after` hold the changed fields only, JSON-ready, with `SECRET` in place of every secret.
+    `scope`: where it lies, if the row does not say so itself. `before` and `after` hold the changed fields only,
+    JSON-ready, with `SECRET` in place of every secret.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("audit.record() must run in the transaction of the change")
-    scope: Scope | None = getattr(row, "scope", None)
-    return AuditEntry.objects.create(
-        subject=actor.user.email,
-        source=actor.source,
-        address=actor.address,
-        request_id=actor.request_id,
+    place: Scope = scope or getattr(row, "scope", None) or Scope()
+    return _append(
+        attempt_of(actor),
         action=action,
         object_type=row._meta.label,
         object_id=str(row.pk),
-        object_name=str(row),
-        cluster_id=scope.cluster_id if scope else None,
-        before=dict(before) if before is not None else None,
-        after=dict(after) if after is not None else None,
+        object_name=str(row)[:253],
+        cluster_id=place.cluster_id,
+        department_id=place.department_id,
+        project_id=place.project_id,
+        before=_plain(before),
+        after=_plain(after),
     )
+
+
+@transaction.atomic
+def record_attempt(
+    attempt: Attempt, action: str, *, outcome: str = Outcome.FAILED, reason: str = "", user: User | None = None
+) -> AuditEntry:
+    """Note a sign-in, a sign-out, or an act that was refused: `reason` says why. `user` is whom it concerns."""
+    return _append(
+        attempt,
+        action=action,
+        outcome=outcome,
+        reason=reason[:200],
+        object_type=User._meta.label if user else "",
+        object_id=str(user.pk) if user else "",
+        object_name=user.email if user else "",
+    )
+
+
+def attempt_of(actor: Actor) -> Attempt:
+    """The actor as entries name them."""
+    return Attempt(
+        subject=actor.user.email,
+        subject_type=actor.user.kind,
+        source=actor.source,
+        address=actor.address,
+        request_id=actor.request_id,
+        method=actor.method,
+        path=actor.path,
+    )
+
+
+def visible_entries(user: User | AnonymousUser) -> "models.QuerySet[AuditEntry]":
+    """The entries that `user` may read: those of objects below a scope of theirs; sign-ins with the whole tenant."""
+    where = reach(user, "events-history:read")
+    entries = AuditEntry.objects.all()
+    if where.everywhere:
+        return entries
+    return entries.filter(
+        models.Q(cluster_id__in=where.clusters)
+        | models.Q(department_id__in=where.departments)
+        | models.Q(project_id__in=where.projects)
+    )
+
+
+def _append(attempt: Attempt, **fields: Any) -> AuditEntry:
+    entry = AuditEntry.objects.create(
+        subject=attempt.subject[:254],
+        subject_type=attempt.subject_type,
+        source=attempt.source,
+        address=attempt.address,
+        request_id=attempt.request_id,
+        method=attempt.method[:8],
+        path=attempt.path[:300],
+        **fields,
+    )
+    # After the commit: the lock on the chain's end is never held while other rows are.
+    transaction.on_commit(seal, robust=True)
+    return entry
+
+
+def _plain(values: Mapping[str, Any] | None) -> Any:
+    """As the database gives it back, so that the digest holds."""
+    return None if values is None else json.loads(json.dumps(values, cls=DjangoJSONEncoder))

@@ -1,58 +1,25 @@
 """Who may do what, where: the one permission table and the one way to ask it.
 
 A right is `resource:action`, with Run:ai's resource types and actions (runai.md §6). A role is a set of rights, an
-access rule gives a role to a user on a scope, and a scope includes everything below it.
+access rule gives a role to a user, service account or group on a scope, which includes everything below it.
 """
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
-from accounts.models import AccessRule, ScopeType, User
+from accounts.models import AccessRule, ScopeType, User, UserKind
+from accounts.roles import ACTIONS, ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, ROLE_LABELS, ROLES, VIEWER
 from core.errors import NotFound, NotPermitted
 
-ACTIONS = ("create", "read", "update", "delete")
-
-
-def _rights(resources: Iterable[str], actions: Iterable[str]) -> frozenset[str]:
-    return frozenset(f"{resource}:{action}" for resource in resources for action in actions)
-
-
-PHYSICAL = ("cluster", "nodes", "nodepools", "network-topologies")
-ORGANIZATION = ("department", "project")
-WORKLOAD = ("workloads", "credentials")
-INSIGHT = ("dashboards-overview", "dashboards-analytics")
-ADMINISTRATION = ("users", "access_rules", "service-account", "access-keys", "events-history", "settings")
-
-_READ_ALL = _rights(PHYSICAL + ORGANIZATION + ("workloads",) + INSIGHT, ["read"])
-
-ADMINISTRATOR = "System administrator"
-DEPARTMENT_ADMINISTRATOR = "Department administrator"
-RESEARCHER = "L1 researcher"
-VIEWER = "Viewer"
-
-ROLES: dict[str, frozenset[str]] = {
-    ADMINISTRATOR: _rights(PHYSICAL + ORGANIZATION + WORKLOAD + INSIGHT + ADMINISTRATION, ACTIONS),
-    DEPARTMENT_ADMINISTRATOR: _READ_ALL
-    | _rights(("project", "workloads", "credentials", "access_rules"), ACTIONS)
-    | _rights(("department",), ["update"])
-    | _rights(("events-history",), ["read"]),
-    RESEARCHER: _READ_ALL | _rights(WORKLOAD, ACTIONS),
-    VIEWER: _READ_ALL,
-}
-
-ROLE_LABELS = {
-    ADMINISTRATOR: _("System administrator"),
-    DEPARTMENT_ADMINISTRATOR: _("Department administrator"),
-    RESEARCHER: _("Researcher"),
-    VIEWER: _("Viewer"),
-}
+__all__ = (
+    "ACTIONS", "ADMINISTRATOR", "DEPARTMENT_ADMINISTRATOR", "RESEARCHER", "ROLES", "ROLE_LABELS", "VIEWER", "Reach",
+    "Scope", "ScopedQuerySet", "has_right", "reach", "require", "rights_of", "rules_of",
+)  # fmt: skip
 
 
 class Scope(NamedTuple):
@@ -90,7 +57,7 @@ class Reach:
 
 def reach(user: User | AnonymousUser, right: str) -> Reach:
     """Where `user` has `right`. One query per user object; the rules are kept on it for its (request's) life."""
-    rules = [rule for rule in _rules(user) if right in ROLES.get(rule.role, frozenset())]
+    rules = [rule for rule in rules_of(user) if right in rights_of(rule)]
     by_type: dict[str, list[AccessRule]] = {}
     for rule in rules:
         by_type.setdefault(rule.scope_type, []).append(rule)
@@ -103,13 +70,25 @@ def reach(user: User | AnonymousUser, right: str) -> Reach:
     )
 
 
-def _rules(user: User | AnonymousUser) -> list[AccessRule]:
+def rules_of(user: User | AnonymousUser) -> list[AccessRule]:
+    """The access rules that hold for `user`, those of their groups included. One query per user object."""
     if not isinstance(user, User) or not user.is_active:
         return []
     cached: list[AccessRule] | None = user.__dict__.get("_cached_access_rules")
     if cached is None:
-        cached = user.__dict__["_cached_access_rules"] = list(user.access_rules.all())
+        theirs = models.Q(user=user)
+        if user.groups and user.kind == UserKind.PERSON:
+            theirs |= models.Q(user=None, group__in=user.groups)
+        found = AccessRule.objects.filter(theirs).select_related("custom_role").order_by("pk")
+        cached = user.__dict__["_cached_access_rules"] = list(found)
     return cached
+
+
+def rights_of(rule: AccessRule) -> frozenset[str]:
+    """The rights that a rule's role holds; none where the role is unknown or switched off."""
+    if rule.custom_role is None:
+        return ROLES.get(rule.role, frozenset())
+    return frozenset(rule.custom_role.rights) if rule.custom_role.enabled else frozenset()
 
 
 def has_right(user: User | AnonymousUser, right: str, scope: Scope | None = None) -> bool:

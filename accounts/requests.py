@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from accounts.audit import Actor
+from accounts.audit import Actor, Attempt
 from accounts.models import User
 from core.errors import NotPermitted
 
@@ -15,8 +15,27 @@ def actor_of(request: HttpRequest | Request) -> Actor:
     if not isinstance(user, User):
         raise NotPermitted("sign-in")
     plain = request._request if isinstance(request, Request) else request
-    source = "api" if plain.path.startswith("/api/") else "page"
-    return Actor(user, source, address_of(plain), getattr(plain, "request_id", ""))
+    return Actor(
+        user, source_of(plain), address_of(plain), getattr(plain, "request_id", ""), plain.method or "", plain.path
+    )
+
+
+def attempt_of(request: HttpRequest | Request, subject: str) -> Attempt:
+    """Somebody who is not signed in (yet) and gives themselves out as `subject`."""
+    plain = request._request if isinstance(request, Request) else request
+    return Attempt(
+        subject=subject[:254],
+        source=source_of(plain),
+        address=address_of(plain),
+        request_id=getattr(plain, "request_id", ""),
+        method=plain.method or "",
+        path=plain.path,
+    )
+
+
+def source_of(request: HttpRequest) -> str:
+    """`page` or `api`."""
+    return "api" if request.path.startswith("/api/") else "page"
 
 
 def address_of(request: HttpRequest) -> str:

@@ -1,16 +1,22 @@
-"""Bearer tokens of the API: short-lived JWTs, signed with a key derived from SECRET_KEY. Nothing is stored.
+"""Bearer tokens of the API: short-lived JWTs. Nothing of them is stored.
 
-Claims are ASCII ids and numbers only, so that the payload's base64url form holds neither `-` nor `_`: the official
-Python client decodes it with the standard alphabet (runai.md §9.2).
+The key that signs them is derived from SECRET_KEY and the day (`kid`), so that it changes daily by itself; tokens of
+yesterday's are still taken, and those of SECRET_KEY_FALLBACKS while SECRET_KEY is being exchanged. Claims are ASCII
+ids and numbers only, so that the payload's base64url form holds neither `-` nor `_`: the official Python client
+decodes it with the standard alphabet (runai.md §9.2).
 """
 
+import copy
 import hashlib
 import hmac
 import math
 import secrets
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
+from uuid import UUID
 
 import jwt
 from django.conf import settings
@@ -23,6 +29,13 @@ from core.errors import MusterError
 ALGORITHM = "HS256"
 LIFETIMES = {"access": timedelta(hours=1), "refresh": timedelta(hours=12)}
 SECRET_PREFIX = "muster_"  # noqa: S105 (so that scanners recognise a leaked secret)
+PREFIX_LENGTH = 12
+# How long a process goes on believing what it read of a token's user and key. What changes in this process is
+# believed at once; what changes in another one, after this time at the latest.
+STALENESS = 15.0
+MAX_KNOWN = 10_000
+ROTATION = timedelta(days=1)
+_CLAIMS = ["exp", "iat", "sub", "use"]
 
 Use = Literal["access", "refresh"]
 
@@ -52,19 +65,22 @@ def issue(user: User, key: AccessKey | None = None) -> TokenPair:
 
 
 def verify(token: str, use: Use) -> tuple[User, AccessKey | None]:
-    """The user (and access key) behind a token. Raises `InvalidToken`. One or two queries."""
-    try:
-        claims: dict[str, Any] = jwt.decode(
-            token, _signing_key(), algorithms=[ALGORITHM], options={"require": ["exp", "iat", "sub", "use"]}
-        )
-    except jwt.InvalidTokenError as error:
-        raise InvalidToken from error
+    """The user (and access key) behind a token. Raises `InvalidToken`. At most one query, none within `STALENESS`."""
+    claims = _claims(token)
     if claims["use"] != use:
         raise InvalidToken
-    user = User.objects.filter(pk=claims["sub"], is_active=True).first()
-    if user is None or claims["iat"] < user.valid_from.timestamp():
+    user, key = _principal(str(claims["sub"]), claims.get("key"))
+    if claims["iat"] < user.valid_from.timestamp():
         raise InvalidToken
-    return user, _live_key(claims.get("key"), user)
+    if key is not None and (claims["iat"] < key.secret_at.timestamp() or _is_over(key, timezone.now())):
+        raise InvalidToken
+    return user, key
+
+
+def forget(user_pk: UUID) -> None:
+    """This process reads the user and their keys anew at the next request."""
+    for known in [known for known in _known if known[0] == str(user_pk)]:
+        _known.pop(known, None)
 
 
 def new_secret() -> tuple[str, str]:
@@ -84,7 +100,10 @@ def verify_access_key(client_id: str, secret: str) -> AccessKey | None:
     stored = key.secret_hash if key else hash_secret("")
     if not hmac.compare_digest(stored, hash_secret(secret)) or key is None or not key.user.is_active:
         return None
-    AccessKey.objects.filter(pk=key.pk).update(last_used_at=timezone.now())
+    now = timezone.now()
+    if _is_over(key, now):
+        return None
+    AccessKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key
 
 
@@ -98,17 +117,68 @@ def _sign(user: User, key: AccessKey | None, use: Use) -> str:
     }
     if key is not None:
         claims["key"] = key.pk
-    return jwt.encode(claims, _signing_key(), algorithm=ALGORITHM)
+    kid = _kid(now)
+    return jwt.encode(claims, _key(kid, settings.SECRET_KEY), algorithm=ALGORITHM, headers={"kid": kid})
 
 
-def _signing_key() -> bytes:
-    return salted_hmac("muster.tokens", "HS256", secret=settings.SECRET_KEY, algorithm="sha256").digest()
+def _claims(token: str) -> dict[str, Any]:
+    try:
+        kid = jwt.get_unverified_header(token).get("kid")
+    except jwt.InvalidTokenError as error:
+        raise InvalidToken from error
+    now = timezone.now()
+    if kid not in (_kid(now), _kid(now - ROTATION)):
+        raise InvalidToken
+    for key in _keys(kid):
+        try:
+            claims: dict[str, Any] = jwt.decode(token, key, algorithms=[ALGORITHM], options={"require": _CLAIMS})
+        except jwt.InvalidSignatureError:
+            continue
+        except jwt.InvalidTokenError as error:
+            raise InvalidToken from error
+        return claims
+    raise InvalidToken
 
 
-def _live_key(pk: Any, user: User) -> AccessKey | None:
-    if pk is None:
-        return None
-    key = AccessKey.objects.filter(pk=pk, user=user, revoked_at=None).first()
+def _kid(at: datetime) -> str:
+    return str(int(at.timestamp() // ROTATION.total_seconds()))
+
+
+def _keys(kid: str) -> Iterator[bytes]:
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        yield _key(kid, secret)
+
+
+def _key(kid: str, secret: str) -> bytes:
+    return salted_hmac("muster.tokens", kid, secret=secret, algorithm="sha256").digest()
+
+
+_known: dict[tuple[str, Any], tuple[float, User, AccessKey | None]] = {}
+
+
+def _principal(sub: str, key_pk: Any) -> tuple[User, AccessKey | None]:
+    """The live user and key of a token. A copy: what one request keeps on its user is not the next one's."""
+    now = time.monotonic()
+    found = _known.get((sub, key_pk))
+    if found is None or found[0] < now:
+        if len(_known) >= MAX_KNOWN:
+            _known.clear()
+        found = _known[sub, key_pk] = (now + STALENESS, *_read(sub, key_pk))
+    return copy.copy(found[1]), found[2]
+
+
+def _read(sub: str, key_pk: Any) -> tuple[User, AccessKey | None]:
+    if key_pk is None:
+        user = User.objects.filter(pk=sub, is_active=True).first()
+        if user is None:
+            raise InvalidToken
+        return user, None
+    keys = AccessKey.objects.select_related("user")
+    key = keys.filter(pk=key_pk, user_id=sub, revoked_at=None, user__is_active=True).first()
     if key is None:
         raise InvalidToken
-    return key
+    return key.user, key
+
+
+def _is_over(key: AccessKey, now: datetime) -> bool:
+    return key.expires_at is not None and key.expires_at <= now

@@ -11,8 +11,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.forms import SignInForm
-from accounts.requests import address_of
-from accounts.services import verify_password
+from accounts.models import User
+from accounts.requests import attempt_of
+from accounts.services import note_sign_out, verify_password
 from accounts.throttling import TooManyFailures
 
 
@@ -27,7 +28,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     form = SignInForm(request.POST or None)
     if form.is_valid():
         try:
-            user = verify_password(form.cleaned_data["email"], form.cleaned_data["password"], address_of(request))
+            user = verify_password(attempt_of(request, form.cleaned_data["email"]), form.cleaned_data["password"])
         except TooManyFailures as error:
             form.add_error(None, error.message)
             return render(request, "accounts/login.html", {"form": form, "next": _next(request)}, status=429)
@@ -43,6 +44,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponseRedirect:
     """Ends the session."""
+    if isinstance(request.user, User):
+        note_sign_out(attempt_of(request, request.user.email), request.user)
     logout(request)
     return redirect("accounts:login")
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.permissions import ROLE_LABELS, ROLES, has_right
+from accounts.permissions import ROLE_LABELS, has_right, rights_of, rules_of
 from clusters.models import Cluster
 
 Text = str | Promise
@@ -151,5 +151,5 @@ def _scope(request: HttpRequest, user: User) -> tuple[Picker, ...]:
 
 def _role_label(user: User) -> Text:
     """The label of the widest role that the user holds anywhere."""
-    held = {rule.role for rule in user.access_rules.all()} & ROLES.keys()
-    return ROLE_LABELS[max(held, key=lambda role: len(ROLES[role]))] if held else ""
+    widest = max(rules_of(user), key=lambda rule: len(rights_of(rule)), default=None)
+    return ROLE_LABELS.get(widest.role, widest.role) if widest else ""

@@ -231,7 +231,7 @@ def department_shares(department: Department, visible: Collection[int]) -> list[
 class Member:
     """Who has a role on the object itself, or from further up (`inherited`)."""
 
-    user: User
+    name: str
     role: Any
     inherited: str
 
@@ -245,7 +245,11 @@ def members(owner: Department | Project) -> list[Member]:
         rules |= AccessRule.objects.filter(scope_type=ScopeType.PROJECT, scope_id=str(project.pk))
     own = ScopeType.PROJECT if project else ScopeType.DEPARTMENT
     return [
-        Member(rule.user, ROLE_LABELS.get(rule.role, rule.role), "" if rule.scope_type == own else rule.scope_type)
+        Member(
+            rule.user.email if rule.user else rule.group,
+            ROLE_LABELS.get(rule.role, rule.role),
+            "" if rule.scope_type == own else rule.scope_type,
+        )
         for rule in rules.select_related("user").order_by("user__email", "role")
     ]
 

@@ -18,8 +18,8 @@ from accounts.api.serializers import (
     TokenRequestSerializer,
     TokenSerializer,
 )
-from accounts.requests import address_of
-from accounts.services import verify_password
+from accounts.requests import address_of, attempt_of
+from accounts.services import verify_password, verify_secret
 from core.api.schema import ErrorSerializer
 from core.api.views import ApiView
 from core.errors import InvalidInput, MusterError
@@ -38,28 +38,28 @@ class InvalidGrant(MusterError):
         super().__init__("The credentials are not valid.")
 
 
-def by_password(fields: Fields, address: str) -> tokens.TokenPair:
+def by_password(fields: Fields, request: Request) -> tokens.TokenPair:
     """The grant of a person: e-mail and password."""
-    user = verify_password(_required(fields, "username"), _required(fields, "password"), address)
+    attempt = attempt_of(request, _required(fields, "username"))
+    user = verify_password(attempt, _required(fields, "password"))
     if user is None:
         raise InvalidGrant
     return tokens.issue(user)
 
 
-def by_access_key(fields: Fields, address: str) -> tokens.TokenPair:
+def by_access_key(fields: Fields, request: Request) -> tokens.TokenPair:
     """The grant of a pipeline: an access key's id and secret."""
-    client_id = _required(fields, "clientid", "appid")
-    throttling.check_allowed(client_id, address)
-    key = tokens.verify_access_key(client_id, _required(fields, "clientsecret", "appsecret"))
+    attempt = attempt_of(request, _required(fields, "clientid", "appid"))
+    key = verify_secret(attempt, _required(fields, "clientsecret", "appsecret"))
     if key is None:
-        throttling.note_failure(client_id, address)
         raise InvalidGrant
     return tokens.issue(key.user, key)
 
 
-def by_refresh_token(fields: Fields, address: str) -> tokens.TokenPair:
+def by_refresh_token(fields: Fields, request: Request) -> tokens.TokenPair:
     """A new pair for a refresh token that is still good."""
     # Counted per address only: a token names no account before it is verified, and nobody may lock out the others.
+    address = address_of(request._request)
     subject = f"refresh from {address}"
     throttling.check_allowed(subject, address)
     try:
@@ -70,7 +70,7 @@ def by_refresh_token(fields: Fields, address: str) -> tokens.TokenPair:
     return tokens.issue(user, key)
 
 
-GRANTS: Mapping[str, Callable[[Fields, str], tokens.TokenPair]] = {
+GRANTS: Mapping[str, Callable[[Fields, Request], tokens.TokenPair]] = {
     "password": by_password,
     "client_credentials": by_access_key,
     "app_token": by_access_key,
@@ -92,7 +92,7 @@ class TokenV1View(ApiView):
         grant = GRANTS.get(fields.get("granttype", ""))
         if grant is None:
             raise InvalidInput.of("grantType", "This grant is not offered", ", ".join(GRANTS))
-        pair = grant(fields, address_of(request._request))
+        pair = grant(fields, request)
         return Response({"accessToken": pair.access, "refreshToken": pair.refresh, "expiresIn": pair.expires_in})
 
 
@@ -120,7 +120,7 @@ class TokenV2View(ApiView):
         if name not in V2_GRANTS:
             return _oauth_error("unsupported_grant_type", f"offered: {', '.join(V2_GRANTS)}", 400)
         try:
-            pair = GRANTS[name](fields, address_of(request._request))
+            pair = GRANTS[name](fields, request)
         except InvalidGrant as error:
             wrong_client = name == "client_credentials"
             return _oauth_error("invalid_client" if wrong_client else "invalid_grant", error.message, 401)

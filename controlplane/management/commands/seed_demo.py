@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.audit import Actor
 from accounts.models import ScopeType, User
 from accounts.permissions import RESEARCHER
+from accounts.scopes import Target
 from accounts.services import grant
 from clusters.models import Cluster
 from controlplane import demo
@@ -80,14 +81,8 @@ def _project(actor: Actor, department: Department, wanted: demo.Project, pools: 
 def _person(actor: Actor, person: demo.Person, project: Project) -> User:
     """Somebody who cannot sign in until an administrator sets a password."""
     user = User.objects.create_user(f"{person.name}@example.org", name=person.name)
-    grant(
-        actor,
-        user=user,
-        role=RESEARCHER,
-        scope_type=ScopeType.PROJECT,
-        scope_id=str(project.pk),
-        scope=project.scope,
-    )
+    target = Target(ScopeType.PROJECT, str(project.pk), project.scope, project.name)
+    grant(actor, subject=user, role=RESEARCHER, target=target)
     return user
 
 

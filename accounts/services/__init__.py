@@ -1,0 +1,38 @@
+"""What people do with accounts: sign in, give and take roles, make keys. Each writes its audit row."""
+
+from accounts.services.keys import (
+    create_access_key,
+    create_service_account,
+    delete_service_account,
+    renew_access_key_secret,
+    renew_service_account_secret,
+    revoke_access_key,
+    set_service_account_enabled,
+)
+from accounts.services.roles import create_role, delete_role, update_role
+from accounts.services.rules import Group, grant, known_roles, revoke
+from accounts.services.signing_in import (
+    Identity,
+    create_first_administrator,
+    note_sign_in,
+    note_sign_out,
+    user_of_identity,
+    verify_password,
+    verify_secret,
+)
+from accounts.services.users import (
+    change_own_password,
+    create_user,
+    delete_user,
+    force_logout,
+    reset_password,
+    set_enabled,
+)
+
+__all__ = (
+    "Group", "Identity", "change_own_password", "create_access_key", "create_first_administrator", "create_role",
+    "create_service_account", "create_user", "delete_role", "delete_service_account", "delete_user", "force_logout",
+    "grant", "known_roles", "note_sign_in", "note_sign_out", "renew_access_key_secret", "renew_service_account_secret",
+    "reset_password", "revoke", "revoke_access_key", "set_enabled", "set_service_account_enabled", "update_role",
+    "user_of_identity", "verify_password", "verify_secret",
+)  # fmt: skip

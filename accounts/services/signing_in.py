@@ -1,0 +1,119 @@
+"""Signing in and out: by password, through the identity provider; every attempt is on record."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.contrib.auth import authenticate
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import throttling, tokens
+from accounts.audit import Attempt, record_attempt
+from accounts.models import AccessKey, AccessRule, Outcome, ScopeType, User, UserKind
+from accounts.permissions import ADMINISTRATOR
+from accounts.services.rights import rights_changed
+
+SIGN_IN = "sign-in"
+SIGN_OUT = "sign-out"
+
+
+def verify_password(attempt: Attempt, password: str) -> User | None:
+    """The user with the attempt's e-mail and this password, or None: unknown, wrong and disabled look and take alike.
+
+    Raises `TooManyFailures` before the password is looked at.
+    """
+    email = attempt.subject
+    try:
+        throttling.check_allowed(email, attempt.address)
+    except throttling.TooManyFailures:
+        record_attempt(attempt, SIGN_IN, reason="too many failures")
+        raise
+    user = authenticate(username=email.strip().lower(), password=password)
+    if not isinstance(user, User) or user.kind != UserKind.PERSON or not user.is_local:
+        throttling.note_failure(email, attempt.address)
+        record_attempt(attempt, SIGN_IN, reason="wrong credentials")
+        return None
+    throttling.forget_failures(email)
+    note_sign_in(attempt, user)
+    return user
+
+
+def verify_secret(attempt: Attempt, secret: str) -> AccessKey | None:
+    """The access key of the attempt's client id, if `secret` is its secret. Raises `TooManyFailures`."""
+    client_id = attempt.subject
+    throttling.check_allowed(client_id, attempt.address)
+    key = tokens.verify_access_key(client_id, secret)
+    if key is None:
+        throttling.note_failure(client_id, attempt.address)
+        record_attempt(attempt, SIGN_IN, reason="wrong credentials")
+        return None
+    named = replace(attempt, subject=key.user.email, subject_type=key.user.kind)
+    with transaction.atomic():
+        User.objects.filter(pk=key.user_id).update(last_login=timezone.now())
+        record_attempt(named, SIGN_IN, outcome=Outcome.SUCCEEDED, reason=f"key {key.client_id}", user=key.user)
+    return key
+
+
+@transaction.atomic
+def note_sign_in(attempt: Attempt, user: User) -> None:
+    """Record a successful sign-in and its time."""
+    User.objects.filter(pk=user.pk).update(last_login=timezone.now())
+    record_attempt(attempt, SIGN_IN, outcome=Outcome.SUCCEEDED, user=user)
+
+
+def note_sign_out(attempt: Attempt, user: User) -> None:
+    """Record a sign-out."""
+    record_attempt(attempt, SIGN_OUT, outcome=Outcome.SUCCEEDED, user=user)
+
+
+@transaction.atomic
+def create_first_administrator(email: str, password: str) -> User:
+    """The account that an empty installation starts with: administrator of everything."""
+    user = User.objects.create_user(email, password)
+    AccessRule.objects.create(user=user, role=ADMINISTRATOR, scope_type=ScopeType.TENANT, created_by="muster up")
+    return user
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What an identity provider says of a person: `subject` is stable at that `issuer`, the rest may change."""
+
+    issuer: str
+    subject: str
+    email: str
+    name: str
+    groups: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.issuer}|{self.subject}"
+
+
+def user_of_identity(identity: Identity) -> User | None:
+    """The user of this identity, made at the first sign-in, brought up to date at each; None where it may not be.
+
+    An e-mail address that a local account has is no proof of being that account: it is refused, not taken over.
+    """
+    with transaction.atomic():
+        user = User.objects.select_for_update().filter(identity=identity.key).first()
+        if user is None:
+            if User.objects.filter(email=identity.email).exists():
+                return None
+            user = User(email=identity.email, identity=identity.key, is_local=False, created_by=identity.issuer[:254])
+            user.set_unusable_password()
+        if not user.is_active or not _is_free(identity.email, user):
+            return None
+        before = set(user.groups)
+        user.email, user.name, user.groups = identity.email, identity.name[:200], _cleaned(identity.groups)
+        user.save()
+        if before != set(user.groups):
+            rights_changed([user])
+    return user
+
+
+def _is_free(email: str, user: User) -> bool:
+    return not User.objects.filter(email=email).exclude(pk=user.pk).exists()
+
+
+def _cleaned(groups: Iterable[str]) -> list[str]:
+    return sorted({group.strip()[:200] for group in groups if group.strip()})

@@ -1,0 +1,115 @@
+"""Local people: made, given a temporary password, signed out everywhere, switched off, deleted."""
+
+import re
+import secrets
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.audit import SECRET, Actor, record
+from accounts.models import AccessRule, ScopeType, User, UserKind
+from accounts.permissions import ADMINISTRATOR, require
+from accounts.services.rights import rights_changed
+from core.errors import Conflict, Fault, InvalidInput
+
+_EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
+TEMPORARY_BYTES = 15
+
+
+@transaction.atomic
+def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]:
+    """A local user and their temporary password, which is not stored and must be changed at the first sign-in."""
+    require(actor.user, "users:create")
+    email = email.strip().lower()
+    if len(email) > 254 or not _EMAIL.match(email):
+        raise InvalidInput.of("email", _("This is no e-mail address"), "name@example.org")
+    if User.objects.filter(email=email).exists():
+        raise Conflict(_("A user with this e-mail address exists already."))
+    password = secrets.token_urlsafe(TEMPORARY_BYTES)
+    user = User(email=email, name=name.strip()[:200], created_by=actor.user.email, must_change_password=True)
+    user.set_password(password)
+    user.save()
+    record(actor, "create", user, after={"email": email, "name": user.name, "password": SECRET})
+    return user, password
+
+
+@transaction.atomic
+def reset_password(actor: Actor, *, user: User) -> str:
+    """A new temporary password. Sessions and tokens end. Raises `Conflict` for people of an identity provider."""
+    require(actor.user, "users:update")
+    if not user.is_local:
+        raise Conflict(_("The password of this person is kept by the identity provider."))
+    password = secrets.token_urlsafe(TEMPORARY_BYTES)
+    user.set_password(password)
+    user.must_change_password = True
+    _end_everything(user, "password", "must_change_password")
+    record(actor, "reset-password", user, after={"password": SECRET})
+    return password
+
+
+@transaction.atomic
+def change_own_password(actor: Actor, *, current: str, new: str) -> None:
+    """The person's own new password; other sessions and tokens end. Raises `InvalidInput`."""
+    user = User.objects.select_for_update().get(pk=actor.user.pk)
+    if not user.is_local or user.kind != UserKind.PERSON:
+        raise Conflict(_("The password of this person is kept by the identity provider."))
+    if not user.check_password(current):
+        raise InvalidInput.of("currentPassword", _("This is not your current password"))
+    if current == new:
+        raise InvalidInput.of("newPassword", _("This is your current password"), _("another one"))
+    try:
+        validate_password(new, user)
+    except ValidationError as error:
+        raise InvalidInput([Fault("newPassword", message) for message in error.messages]) from error
+    user.set_password(new)
+    user.must_change_password = False
+    _end_everything(user, "password", "must_change_password")
+    record(actor, "reset-password", user, after={"password": SECRET})
+
+
+@transaction.atomic
+def force_logout(actor: Actor, *, user: User) -> None:
+    """Every session, token and open stream of this user ends now."""
+    require(actor.user, "users:update")
+    _end_everything(user)
+    record(actor, "sign-out", user)
+
+
+@transaction.atomic
+def set_enabled(actor: Actor, *, user: User, enabled: bool) -> None:
+    """Switch a person on or off; off ends everything of theirs, and keeps their access rules."""
+    require(actor.user, "users:update")
+    if not enabled:
+        _keep_an_administrator(actor, user)
+    if user.is_active == enabled:
+        return
+    user.is_active = enabled
+    _end_everything(user, "is_active")
+    record(actor, "update", user, before={"enabled": not enabled}, after={"enabled": enabled})
+
+
+@transaction.atomic
+def delete_user(actor: Actor, *, user: User) -> None:
+    """Delete a person with their access rules and keys; what they made stays."""
+    require(actor.user, "users:delete")
+    _keep_an_administrator(actor, user)
+    record(actor, "delete", user, before={"email": user.email, "name": user.name})
+    rights_changed([user])
+    user.delete()
+
+
+def _end_everything(user: User, *changed: str) -> None:
+    user.valid_from = user.updated_at = timezone.now()
+    user.save(update_fields=("valid_from", "updated_at", *changed))
+    rights_changed([user])
+
+
+def _keep_an_administrator(actor: Actor, user: User) -> None:
+    if user.pk == actor.user.pk:
+        raise Conflict(_("You cannot do this to your own account."))
+    rules = AccessRule.objects.filter(role=ADMINISTRATOR, scope_type=ScopeType.TENANT, user__is_active=True)
+    if rules.filter(user=user).exists() and not rules.exclude(user=user).exists():
+        raise Conflict(_("This is the last person who may administrate the whole installation."))
