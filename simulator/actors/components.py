@@ -1,8 +1,8 @@
 """Plays the Deployment controller for the platform's own Deployments: ready, unless the fault `operator-down` is on."""
 
 from clusters.kinds import DEPLOYMENT
+from clusters.operators.objects import Key, annotations_of, is_deleting, key_of, spec_of
 from simulator.actors.controller import Controller
-from simulator.actors.objects import Key, annotations_of, is_deleting, key_of, spec_of
 from simulator.client import Object
 
 ACTOR = "simulator.muster/component"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusters.kinds import Kind
+from clusters.operators.objects import contains, key_of, merged_conditions, status_of, timestamp
 from simulator.actors.events import EventRecorder
 from simulator.actors.informer import InformerSet
-from simulator.actors.objects import contains, key_of, merged_conditions, status_of, timestamp
 from simulator.actors.options import ActorOptions
 from simulator.client import KubeClient, KubeError, Object
 from simulator.faults import Faults

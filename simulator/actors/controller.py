@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Iterable
 
 from clusters.kinds import Kind
+from clusters.operators.objects import Key, annotations_of, key_of, labels_of
 from simulator.actors.context import Context
 from simulator.actors.informer import Informer
-from simulator.actors.objects import Key, annotations_of, key_of, labels_of
 from simulator.actors.workqueue import WorkQueue
 from simulator.client import KubeError, Object
 

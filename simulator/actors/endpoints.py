@@ -1,8 +1,7 @@
 """Plays the EndpointSlice controller: one slice per Service with a selector. Leave it out beside a real one."""
 
 from clusters.kinds import ENDPOINT_SLICE, POD, SERVICE
-from simulator.actors.controller import Controller
-from simulator.actors.objects import (
+from clusters.operators.objects import (
     Key,
     fingerprint,
     has_condition,
@@ -13,6 +12,7 @@ from simulator.actors.objects import (
     spec_of,
     status_of,
 )
+from simulator.actors.controller import Controller
 from simulator.client import Object
 
 BY_NAMESPACE = "namespace"

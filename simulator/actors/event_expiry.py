@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 from clusters.kinds import EVENT
+from clusters.operators.objects import parse_timestamp
 from simulator.actors.context import Context
-from simulator.actors.objects import parse_timestamp
 from simulator.client import KubeError, Object
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from clusters.kinds import EVENT, Kind
-from simulator.actors.objects import fingerprint, timestamp
+from clusters.operators.objects import fingerprint, timestamp
 from simulator.client import KubeClient, KubeError, Object
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from clusters.kinds import Kind
-from simulator.actors.objects import Key, key_of
+from clusters.operators.objects import Key, key_of
 from simulator.client import KubeClient, KubeError, Object, WatchEvent
 
 log = logging.getLogger(__name__)

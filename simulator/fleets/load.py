@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from clusters.kinds import DEPLOYMENT, NODE, POD
+from clusters.operators.objects import merged_conditions, timestamp
 from simulator.actors.kubelet.lifecycle import Step, address_of, status_at
-from simulator.actors.objects import merged_conditions, timestamp
 from simulator.client import KubeClient, KubeError, Object
 from simulator.fleets.hardware import node_address
 from simulator.fleets.large import large

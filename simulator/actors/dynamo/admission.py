@@ -2,8 +2,8 @@
 
 from collections.abc import Container, Mapping
 
-from simulator.actors.dynamo.graph import Graph, GraphError, read_graph
-from simulator.actors.dynamo.render import NAME_BUDGET
+from clusters.operators.dynamo.graph import Graph, GraphError, read_graph
+from clusters.operators.dynamo.render import NAME_BUDGET
 from simulator.client import Object
 
 

@@ -12,16 +12,16 @@ from clusters.kinds import (
     SERVICE_ACCOUNT,
     Kind,
 )
+from clusters.operators.dynamo.graph import Graph, read_graph
+from clusters.operators.dynamo.render import pod_clique_set, queue_of, service_account, services
+from clusters.operators.grove.topology import Bindings, domain_keys
+from clusters.operators.objects import Key, controller_of, is_deleting, key_of
 from simulator.actors.controller import Controller, replaced_or_deleting
 from simulator.actors.dynamo.admission import refusal
-from simulator.actors.dynamo.graph import Graph, read_graph
-from simulator.actors.dynamo.render import pod_clique_set, queue_of, service_account, services
 from simulator.actors.dynamo.status import component_state, failed_status, graph_status
 from simulator.actors.grove.admission import WEBHOOK
 from simulator.actors.grove.admission import refusal as grove_refusal
 from simulator.actors.grove.podcliqueset import BY_SET, by_set, set_key
-from simulator.actors.grove.topology import Bindings, domain_keys
-from simulator.actors.objects import Key, controller_of, is_deleting, key_of
 from simulator.client import Object
 
 RETRY_S = 2.0

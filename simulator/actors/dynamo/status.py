@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from simulator.actors.dynamo.graph import GPU, Component, Graph
-from simulator.actors.dynamo.render import resource_names, runtime_namespace
-from simulator.actors.objects import find_condition, spec_of, status_of
+from clusters.operators.dynamo.graph import GPU, Component, Graph
+from clusters.operators.dynamo.render import resource_names, runtime_namespace
+from clusters.operators.objects import find_condition, spec_of, status_of
 from simulator.client import Object
 
 

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from clusters.operators.objects import labels_of, spec_of
 from simulator.actors.exporters.load import GpuLoad, gpus_of, idle_load
-from simulator.actors.objects import labels_of, spec_of
 from simulator.client import Object
 
 DRIVER = "570.124.06"

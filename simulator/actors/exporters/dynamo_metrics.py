@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from clusters.operators.objects import labels_of, spec_of
 from simulator.actors.exporters.load import profile_of, unit
-from simulator.actors.objects import labels_of, spec_of
 from simulator.client import Object
 
 TTFT_BUCKETS = (0.0022, 0.0047, 0.01, 0.022, 0.047, 0.1, 0.22, 0.47, 1.0, 2.2, 4.7, 10.0, 22.0, 48.0, 100.0, 480.0)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from clusters.operators.objects import spec_of
 from scheduling.structs import Resources
-from simulator.actors.objects import spec_of
 from simulator.client import Object
 
 NAMESPACE = "kai-scheduler"

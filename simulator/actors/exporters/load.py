@@ -8,7 +8,7 @@ import hashlib
 import math
 from typing import NamedTuple
 
-from simulator.actors.objects import annotations_of, labels_of, spec_of
+from clusters.operators.objects import annotations_of, labels_of, spec_of
 from simulator.client import Object
 
 SUB_TYPE = "nvidia.com/dynamo-sub-component-type"

@@ -9,15 +9,7 @@ from functools import partial
 from typing import Any
 
 from clusters.kinds import KAI_QUEUE, KAI_SCHEDULING_SHARD, NODE, POD
-from scheduling.structs import Resources
-from simulator.actors.context import Context
-from simulator.actors.exporters import kai_metrics
-from simulator.actors.exporters.dcgm import Gpu, assign, exposition, idle_gpu
-from simulator.actors.exporters.dynamo_metrics import frontend_metrics, model_of, worker_metrics
-from simulator.actors.exporters.load import load_of
-from simulator.actors.kubelet.nodes import GPU
-from simulator.actors.kubelet.pods import BY_NODE
-from simulator.actors.objects import (
+from clusters.operators.objects import (
     find_condition,
     has_condition,
     is_deleting,
@@ -27,6 +19,14 @@ from simulator.actors.objects import (
     spec_of,
     status_of,
 )
+from scheduling.structs import Resources
+from simulator.actors.context import Context
+from simulator.actors.exporters import kai_metrics
+from simulator.actors.exporters.dcgm import Gpu, assign, exposition, idle_gpu
+from simulator.actors.exporters.dynamo_metrics import frontend_metrics, model_of, worker_metrics
+from simulator.actors.exporters.load import load_of
+from simulator.actors.kubelet.nodes import GPU
+from simulator.actors.kubelet.pods import BY_NODE
 from simulator.client import Object
 
 Answer = tuple[int, str, bytes]

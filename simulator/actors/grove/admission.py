@@ -5,10 +5,10 @@ A cluster without the webhook does not refuse: the operator then reports the sam
 
 import json
 
-from simulator.actors.grove.defaults import defaulted_spec
-from simulator.actors.grove.names import QUEUE_LABEL
-from simulator.actors.grove.topology import Bindings, domain_keys, topology_name
-from simulator.actors.objects import annotations_of, labels_of
+from clusters.operators.grove.defaults import defaulted_spec
+from clusters.operators.grove.names import QUEUE_LABEL
+from clusters.operators.grove.topology import Bindings, domain_keys, topology_name
+from clusters.operators.objects import annotations_of, labels_of
 from simulator.client import Object
 
 WEBHOOK = 'admission webhook "pcs.validating.webhooks.grove.io" denied the request: '

@@ -1,13 +1,13 @@
 """Reconciles PodCliques: makes, replaces and removes pods, opens their gates, reports status."""
 
 from clusters.kinds import GROVE_POD_CLIQUE, GROVE_POD_CLIQUE_SET, GROVE_POD_GANG, POD
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import generation_hash
+from clusters.operators.grove.defaults import defaulted_spec
+from clusters.operators.grove.pods import free_indices, is_gated, pod_manifest
+from clusters.operators.objects import Key, is_deleting, key_of, labels_of, spec_of, status_of
 from simulator.actors.controller import Controller
-from simulator.actors.grove import names
-from simulator.actors.grove.cliques import generation_hash
-from simulator.actors.grove.defaults import defaulted_spec
-from simulator.actors.grove.pods import free_indices, is_gated, pod_manifest
 from simulator.actors.grove.status import clique_status, is_ready
-from simulator.actors.objects import Key, is_deleting, key_of, labels_of, spec_of, status_of
 from simulator.client import Object
 
 BY_CLIQUE = "podclique"

@@ -13,16 +13,16 @@ from clusters.kinds import (
     SERVICE,
     Kind,
 )
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import headless_service, pod_cliques, scaling_groups
+from clusters.operators.grove.defaults import defaulted_spec
+from clusters.operators.grove.gangs import pod_gangs
+from clusters.operators.grove.kai_backend import pod_group
+from clusters.operators.grove.topology import Bindings, reference, topology_name
+from clusters.operators.objects import Key, is_deleting, key_of, labels_of
 from simulator.actors.controller import Controller, replaced_or_deleting
-from simulator.actors.grove import names
 from simulator.actors.grove.admission import queue_of, refusal
-from simulator.actors.grove.cliques import headless_service, pod_cliques, scaling_groups
-from simulator.actors.grove.defaults import defaulted_spec
-from simulator.actors.grove.gangs import pod_gangs
-from simulator.actors.grove.kai_backend import pod_group
 from simulator.actors.grove.status import gang_status, set_status
-from simulator.actors.grove.topology import Bindings, reference, topology_name
-from simulator.actors.objects import Key, is_deleting, key_of, labels_of
 from simulator.client import Object
 
 OWNED = (GROVE_POD_CLIQUE, GROVE_SCALING_GROUP, GROVE_POD_GANG)

@@ -1,12 +1,12 @@
 """Reconciles PodCliqueScalingGroups: their member PodCliques and their status."""
 
 from clusters.kinds import GROVE_POD_CLIQUE, GROVE_POD_CLIQUE_SET, GROVE_SCALING_GROUP
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import generation_hash, member_cliques
+from clusters.operators.grove.defaults import defaulted_spec
+from clusters.operators.objects import Key, is_deleting, key_of, labels_of
 from simulator.actors.controller import Controller
-from simulator.actors.grove import names
-from simulator.actors.grove.cliques import generation_hash, member_cliques
-from simulator.actors.grove.defaults import defaulted_spec
 from simulator.actors.grove.status import scaling_group_status
-from simulator.actors.objects import Key, is_deleting, key_of, labels_of
 from simulator.client import Object
 
 BY_GROUP = "scaling-group"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from simulator.actors.grove import names
-from simulator.actors.grove.cliques import generation_hash
-from simulator.actors.grove.topology import Bindings, constraints_of, domain_keys, topology_name
-from simulator.actors.objects import has_condition, is_deleting, labels_of, spec_of, status_of
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import generation_hash
+from clusters.operators.grove.topology import Bindings, constraints_of, domain_keys, topology_name
+from clusters.operators.objects import has_condition, is_deleting, labels_of, spec_of, status_of
 from simulator.client import Object
 
 SELECTOR = "app.kubernetes.io/managed-by=grove-operator,app.kubernetes.io/part-of={set}"

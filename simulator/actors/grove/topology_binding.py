@@ -1,10 +1,10 @@
 """Reconciles ClusterTopologyBindings: the KAI Topology of the same name, and whether both agree."""
 
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
+from clusters.operators.grove import names
+from clusters.operators.grove.topology import binding_status, binds_itself, drift, kai_topology, reference
+from clusters.operators.objects import Key, is_deleting, key_of
 from simulator.actors.controller import Controller
-from simulator.actors.grove import names
-from simulator.actors.grove.topology import binding_status, binds_itself, drift, kai_topology, reference
-from simulator.actors.objects import Key, is_deleting, key_of
 from simulator.client import Object
 
 

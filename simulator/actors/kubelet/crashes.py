@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.actors.objects import spec_of, status_of
+from clusters.operators.objects import spec_of, status_of
 from simulator.client import Object
 
 EVERYWHERE = frozenset(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
-from simulator.actors.objects import spec_of, status_of
+from clusters.operators.objects import spec_of, status_of
 from simulator.client import Object
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from simulator.actors.objects import labels_of, spec_of
+from clusters.operators.objects import labels_of, spec_of
 from simulator.client import Object
 
 COMPONENT_TYPE = "nvidia.com/dynamo-component-type"

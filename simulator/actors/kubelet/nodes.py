@@ -3,11 +3,7 @@
 from typing import Any
 
 from clusters.kinds import NODE, POD
-from simulator.actors.context import Context
-from simulator.actors.controller import Controller
-from simulator.actors.kubelet.lifecycle import Step, status_at
-from simulator.actors.kubelet.pods import BY_NODE
-from simulator.actors.objects import (
+from clusters.operators.objects import (
     Key,
     annotations_of,
     find_condition,
@@ -18,6 +14,10 @@ from simulator.actors.objects import (
     spec_of,
     status_of,
 )
+from simulator.actors.context import Context
+from simulator.actors.controller import Controller
+from simulator.actors.kubelet.lifecycle import Step, status_at
+from simulator.actors.kubelet.pods import BY_NODE
 from simulator.client import Object
 
 GPU = "nvidia.com/gpu"

@@ -4,10 +4,10 @@ import asyncio
 from typing import Protocol
 
 from clusters.kinds import POD
+from clusters.operators.objects import Key, has_condition, key_of, labels_of, spec_of
 from simulator.actors.context import Context
 from simulator.actors.exporters.load import gpus_of, load_of
 from simulator.actors.kubelet.logs import COMPONENT_TYPE, busy_line, ready_line, start_lines
-from simulator.actors.objects import Key, has_condition, key_of, labels_of, spec_of
 from simulator.client import Object
 
 PERIOD_S = 10.0

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from clusters.kinds import CONFIG_MAP, NODE, POD, SECRET, Kind
+from clusters.operators.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
@@ -11,7 +12,6 @@ from simulator.actors.kubelet.crashes import Exit, back_off, crashed_status, exi
 from simulator.actors.kubelet.lifecycle import NOTHING, Failure, Step, images_of, status_at, waits_for
 from simulator.actors.kubelet.output import Output
 from simulator.actors.kubelet.references import missing_reference
-from simulator.actors.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
 from simulator.client import Object
 
 BY_NODE = "node"

@@ -13,18 +13,7 @@ from clusters.kinds import (
     PRIORITY_CLASS,
     Kind,
 )
-from simulator.actors.controller import Controller, described_anew
-from simulator.actors.objects import (
-    Key,
-    annotations_of,
-    contains,
-    is_deleting,
-    key_of,
-    labels_of,
-    spec_of,
-    status_of,
-)
-from simulator.actors.podgrouper.groups import (
+from clusters.operators.grouping import (
     POD_GROUP,
     SUBGROUP,
     Grouping,
@@ -34,6 +23,17 @@ from simulator.actors.podgrouper.groups import (
     is_skipped,
     updated,
 )
+from clusters.operators.objects import (
+    Key,
+    annotations_of,
+    contains,
+    is_deleting,
+    key_of,
+    labels_of,
+    spec_of,
+    status_of,
+)
+from simulator.actors.controller import Controller, described_anew
 from simulator.client import KubeError, Object
 
 SCHEDULER_NAME = "kai-scheduler"

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, POD, PRIORITY_CLASS
-from scheduling.objects import NON_PREEMPTIBLE_FROM
-from simulator.actors.controller import Controller
-from simulator.actors.objects import (
+from clusters.operators.objects import (
     Key,
     annotations_of,
     is_deleting,
@@ -13,6 +11,8 @@ from simulator.actors.objects import (
     spec_of,
     status_of,
 )
+from scheduling.objects import NON_PREEMPTIBLE_FROM
+from simulator.actors.controller import Controller
 from simulator.actors.quantities import Amounts, add, format_amounts, parse_amounts, pod_requests
 from simulator.actors.scheduler.read import POD_GROUP
 from simulator.client import Object

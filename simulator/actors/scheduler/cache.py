@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, NODE, POD, PRIORITY_CLASS
+from clusters.operators.objects import key_of, spec_of
 from scheduling.objects import (
     UnreadableObject,
     merge_equal_names,
@@ -21,7 +22,6 @@ from scheduling.objects import (
 )
 from scheduling.structs import Node, Pod, PodGroup, Queue, Snapshot, Topology
 from simulator.actors.informer import InformerSet
-from simulator.actors.objects import key_of, spec_of
 from simulator.actors.scheduler.read import read_node, read_pod
 from simulator.client import Object
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping
 
 from clusters.kinds import KAI_SCHEDULING_SHARD
+from clusters.operators.objects import spec_of
 from scheduling.cycle import run_cycle
 from scheduling.objects import UnreadableObject, shard_config
 from scheduling.structs import Resources
 from simulator.actors.context import Context
-from simulator.actors.objects import spec_of
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
 from simulator.actors.scheduler.write import SCHEDULER, DecisionWriter
 from simulator.client import KubeError, Object

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from clusters.operators.objects import annotations_of, is_deleting, labels_of, spec_of, status_of
 from scheduling.affinity import node_terms, pod_terms
 from scheduling.objects import fraction_of, is_ready, moment, read_toleration, whole
 from scheduling.structs import Node, Pod, Resources, Taint
-from simulator.actors.objects import annotations_of, is_deleting, labels_of, spec_of, status_of
 from simulator.actors.quantities import parse_quantity, pod_requests
 from simulator.client import Object
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from clusters.kinds import KAI_POD_GROUP, POD, Kind
+from clusters.operators.objects import annotations_of, merged_conditions, spec_of, status_of, timestamp
 from scheduling.objects import LAST_EVICTION, LAST_START, STALE_SINCE
 from scheduling.structs import Condition, CycleResult, Event, PodCondition, QueueDetails, Reason, Resources
 from simulator.actors.context import Context
-from simulator.actors.objects import annotations_of, merged_conditions, spec_of, status_of, timestamp
 from simulator.actors.quantities import format_quantity
 from simulator.actors.scheduler.cache import SchedulerCache
 from simulator.client import KubeError, Object

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from simulator.actors.grove import names
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import member_cliques, pod_cliques, scaling_groups
+from clusters.operators.grove.defaults import defaulted_spec
+from clusters.operators.grove.gangs import pod_gangs
+from clusters.operators.grove.kai_backend import pod_group
+from clusters.operators.grove.pods import pod_manifest
+from clusters.operators.grove.topology import binding_status, kai_topology
 from simulator.actors.grove.admission import WEBHOOK, queue_of, refusal
-from simulator.actors.grove.cliques import member_cliques, pod_cliques, scaling_groups
-from simulator.actors.grove.defaults import defaulted_spec
-from simulator.actors.grove.gangs import pod_gangs
-from simulator.actors.grove.kai_backend import pod_group
-from simulator.actors.grove.pods import pod_manifest
 from simulator.actors.grove.status import clique_status, gang_status, scaling_group_status, set_status
-from simulator.actors.grove.topology import binding_status, kai_topology
 
 DATA = Path(__file__).parent / "data" / "grove.jsonl.xz"
 RECORDINGS = {record["file"]: record for record in map(json.loads, lzma.decompress(DATA.read_bytes()).splitlines())}

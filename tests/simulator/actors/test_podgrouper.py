@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from clusters.operators.grouping import GroupingError, gang_name, group_pod, is_skipped, updated
 from scheduling.durations import format_duration, parse_duration
-from simulator.actors.podgrouper.groups import GroupingError, gang_name, group_pod, is_skipped, updated
 
 DATA = Path(__file__).parent / "data" / "grove.jsonl.xz"
 RECORDINGS = {

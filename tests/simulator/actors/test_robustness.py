@@ -5,10 +5,10 @@ import contextlib
 from datetime import timedelta
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, EVENT, KAI_POD_GROUP, NODE, POD
+from clusters.operators.objects import timestamp
 from simulator.actors.context import Context
 from simulator.actors.event_expiry import EventExpiry
 from simulator.actors.informer import Informer
-from simulator.actors.objects import timestamp
 from simulator.actors.runner import run_actors
 from simulator.actors.workqueue import WorkQueue
 from tests.simulator.actors.graphs import bare_graph, worker

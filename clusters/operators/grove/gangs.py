@@ -4,11 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from clusters.kinds import GROVE_POD_CLIQUE_SET, GROVE_POD_GANG
-from simulator.actors.grove import names
-from simulator.actors.grove.cliques import group_config, group_placement, grouped_cliques
-from simulator.actors.grove.topology import Bindings, domain_keys, pack_constraint, topology_name
-from simulator.actors.objects import ADDED_BY_KUBECTL, annotations_of, labels_of, owner_reference, without_empty
-from simulator.client import Object
+from clusters.operators.grove import names
+from clusters.operators.grove.cliques import group_config, group_placement, grouped_cliques
+from clusters.operators.grove.topology import Bindings, domain_keys, pack_constraint, topology_name
+from clusters.operators.objects import (
+    ADDED_BY_KUBECTL,
+    Object,
+    annotations_of,
+    labels_of,
+    owner_reference,
+    without_empty,
+)
 
 PodsByClique = Mapping[str, list[str]]
 """Names of the existing pods per PodClique (full name)."""

@@ -3,10 +3,9 @@
 from typing import Any
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, SERVICE, SERVICE_ACCOUNT
-from simulator.actors.dynamo.containers import main_container
-from simulator.actors.dynamo.graph import Component, Graph
-from simulator.actors.objects import fingerprint, owner_reference, without_empty
-from simulator.client import Object
+from clusters.operators.dynamo.containers import main_container
+from clusters.operators.dynamo.graph import Component, Graph
+from clusters.operators.objects import Object, fingerprint, owner_reference, without_empty
 
 OPERATOR_VERSION = "1.5.0"
 KAI_SCHEDULER = "kai-scheduler"

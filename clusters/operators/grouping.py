@@ -8,10 +8,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from clusters.kinds import GROVE_POD_GANG, KAI_POD_GROUP, POD
+from clusters.operators.grove.gangs import kai_constraint, min_member, sub_groups
+from clusters.operators.objects import ADDED_BY_KUBECTL, Object, annotations_of, labels_of, spec_of, without_empty
 from scheduling.durations import format_duration, parse_duration
-from simulator.actors.grove.gangs import kai_constraint, min_member, sub_groups
-from simulator.actors.objects import ADDED_BY_KUBECTL, annotations_of, labels_of, spec_of, without_empty
-from simulator.client import Object
 
 QUEUE = "kai.scheduler/queue"
 NODE_POOL = "kai.scheduler/node-pool"

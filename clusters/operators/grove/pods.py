@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from clusters.kinds import GROVE_POD_CLIQUE, POD
-from simulator.actors.grove import names
-from simulator.actors.objects import labels_of, owner_reference, spec_of
-from simulator.client import Object
+from clusters.operators.grove import names
+from clusters.operators.objects import Object, labels_of, owner_reference, spec_of
 
 INIT_IMAGE = "ghcr.io/ai-dynamo/grove/grove-initc:v0.1.0-alpha.12"
 INIT_CONTAINER = "grove-initc"

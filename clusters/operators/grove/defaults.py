@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from simulator.client import Object
+from clusters.operators.objects import Object
 
 
 def defaulted_spec(spec: Object) -> Object:

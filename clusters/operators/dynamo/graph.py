@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.actors.objects import annotations_of, spec_of, without_empty
-from simulator.client import Object
+from clusters.operators.objects import Object, annotations_of, spec_of, without_empty
 
 WORKER_TYPES = ("worker", "prefill", "decode")
 GPU = "nvidia.com/gpu"

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clusters.kinds import GROVE_POD_CLIQUE, GROVE_POD_CLIQUE_SET, GROVE_SCALING_GROUP, SERVICE
-from simulator.actors.grove import names
-from simulator.actors.objects import fingerprint, owner_reference, without_empty
-from simulator.client import Object
+from clusters.operators.grove import names
+from clusters.operators.objects import Object, fingerprint, owner_reference, without_empty
 
 FROM_GROUP_LABEL = "metadata.labels['grove.io/podcliquescalinggroup']"
 FROM_GROUP_INDEX_LABEL = "metadata.labels['grove.io/podcliquescalinggroup-replica-index']"

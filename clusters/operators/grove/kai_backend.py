@@ -1,10 +1,9 @@
 """Grove's own KAI back-end: PodGang → PodGroup of the same name (golden/grove/00–24, SURPRISES §8.7–8.10). Pure."""
 
 from clusters.kinds import GROVE_POD_GANG, KAI_POD_GROUP
-from simulator.actors.grove import names
-from simulator.actors.grove.gangs import kai_constraint, min_member, sub_groups
-from simulator.actors.objects import annotations_of, labels_of, owner_reference
-from simulator.client import Object
+from clusters.operators.grove import names
+from clusters.operators.grove.gangs import kai_constraint, min_member, sub_groups
+from clusters.operators.objects import Object, annotations_of, labels_of, owner_reference
 
 
 def pod_group(gang: Object, queue: str, topologies: dict[str, str] | None = None) -> Object:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
-from simulator.actors.grove.names import KAI_SCHEDULER
-from simulator.actors.objects import controller_of, owner_reference, spec_of, without_empty
-from simulator.client import Object
+from clusters.operators.grove.names import KAI_SCHEDULER
+from clusters.operators.objects import Object, controller_of, owner_reference, spec_of, without_empty
 
 Bindings = Mapping[str, Object]
 """ClusterTopologyBindings by name."""

@@ -1,7 +1,7 @@
 """The container `main` of a component: ports, probes and environment that the operator adds. Pure."""
 
-from simulator.actors.dynamo.graph import Component, Graph
-from simulator.client import Object
+from clusters.operators.dynamo.graph import Component, Graph
+from clusters.operators.objects import Object
 
 FRONTEND_PORT = 8000
 SYSTEM_PORT = 9090

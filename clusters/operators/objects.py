@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusters.kinds import Kind
-from simulator.client import Object
 
+Object = dict[str, Any]
 Key = tuple[str, str]
 """(namespace, name); namespace is "" for cluster-scoped objects."""
 

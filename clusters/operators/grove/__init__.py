@@ -1,0 +1,1 @@
+"""Grove: PodCliqueSet → PodCliques, PodGangs, pods, pod groups."""
