@@ -1,179 +1,35 @@
-"""What a submitted manifest may hold. Everything that is not listed is refused with its path. Pure.
-
-The list follows the two DynamoGraphDeployment versions and the core PodSpec; left out is what reaches beyond the
-project: host access, privileges, service accounts, other namespaces, other schedulers, and what Muster writes.
+"""What a submitted manifest may not hold: everything that `allowed_fields` does not list is refused with its path,
+and so are values that are of the right type and wrong all the same. Pure.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clusters.names import is_label_key, is_label_value
-from core.errors import Fault
-from workloads.graph import V1ALPHA1
-from workloads.leaves import (
-    ENV_NAME,
-    FLAG,
-    IMAGE,
-    OBJECT,
-    OBJECT_NAME,
-    OBJECTS,
-    PORT,
-    PORT_OR_NAME,
-    QUANTITY,
-    TEXT,
-    TEXT_MAP,
-    TEXTS,
-    WHOLE,
-    Leaf,
-    one_of,
+from clusters.names import (
+    DYNAMO_QUEUE_ANNOTATION,
+    PREFERRED_PLACEMENT_ANNOTATION,
+    REQUIRED_PLACEMENT_ANNOTATION,
+    TOPOLOGY_ANNOTATION,
+    is_label_key,
+    is_label_value,
 )
+from core.errors import Fault
+from workloads.allowed_fields import ANY, ROOT, WHY, Rule, spec_rule
+from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL, V1ALPHA1
+from workloads.leaves import Leaf
 
 SCHEDULER = "kai-scheduler"
+# What is read as a label or as an annotation only: elsewhere KAI and Dynamo pass over it in silence.
+_HOMES: Mapping[str, str] = {
+    PRIORITY_LABEL: "labels",
+    PREEMPTIBILITY_LABEL: "labels",
+    TOPOLOGY_ANNOTATION: "annotations",
+    REQUIRED_PLACEMENT_ANNOTATION: "annotations",
+    PREFERRED_PLACEMENT_ANNOTATION: "annotations",
+    DYNAMO_QUEUE_ANNOTATION: "annotations",
+}
 _SEMVER = re.compile(r"v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]*)?\Z")
-
-# A rule is ANY (whatever JSON holds; tested elsewhere), a Leaf (a type), a dict (these keys only), [rule] (a list of)
-# or {"*": rule} (a map of).
-ANY = object()
-Rule = Any
-
-LABELS: Rule = {"*": ANY}
-PROBE: Rule = {
-    **dict.fromkeys(
-        (
-            "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
-            "terminationGracePeriodSeconds",
-        ),
-        WHOLE,
-    ),
-    "grpc": OBJECT,
-    "exec": {"command": TEXTS},
-    "httpGet": {"path": TEXT, "port": PORT_OR_NAME, "scheme": one_of("HTTP", "HTTPS"), "httpHeaders": OBJECTS},
-    "tcpSocket": {"port": PORT_OR_NAME},
-}  # fmt: skip
-ENV_VALUE_FROM: Rule = dict.fromkeys(("secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"), OBJECT)
-ENV: Rule = [{"name": ENV_NAME, "value": TEXT, "valueFrom": ENV_VALUE_FROM}]
-CONTAINER_SECURITY: Rule = {
-    **dict.fromkeys(("runAsUser", "runAsGroup"), WHOLE),
-    **dict.fromkeys(("runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation"), FLAG),
-    "seccompProfile": OBJECT,
-    "capabilities": {"drop": TEXTS},
-}
-RESOURCES: Rule = {"limits": {"*": QUANTITY}, "requests": {"*": QUANTITY}}
-CONTAINER: Rule = {
-    **dict.fromkeys(("name", "workingDir", "restartPolicy", "terminationMessagePolicy"), TEXT),
-    "image": IMAGE,
-    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
-    **dict.fromkeys(("command", "args"), TEXTS),
-    "env": ENV,
-    "envFrom": [{"prefix": TEXT, "secretRef": OBJECT, "configMapRef": OBJECT}],
-    "ports": [{"name": TEXT, "containerPort": PORT, "protocol": one_of("TCP", "UDP", "SCTP")}],
-    "resources": RESOURCES,
-    "volumeMounts": [{**dict.fromkeys(("name", "mountPath", "subPath"), TEXT), "readOnly": FLAG}],
-    "livenessProbe": PROBE,
-    "readinessProbe": PROBE,
-    "startupProbe": PROBE,
-    "securityContext": CONTAINER_SECURITY,
-}
-VOLUMES: Rule = [
-    {
-        "name": TEXT,
-        "emptyDir": {"medium": TEXT, "sizeLimit": QUANTITY},
-        **dict.fromkeys(("configMap", "secret", "persistentVolumeClaim", "downwardAPI", "ephemeral"), OBJECT),
-    }
-]
-POD_SPEC: Rule = {
-    "nodeSelector": TEXT_MAP,
-    "affinity": OBJECT,
-    **dict.fromkeys(("tolerations", "topologySpreadConstraints", "imagePullSecrets"), OBJECTS),
-    "terminationGracePeriodSeconds": WHOLE,
-    **dict.fromkeys(("restartPolicy", "schedulerName"), TEXT),
-    "enableServiceLinks": FLAG,
-    "volumes": VOLUMES,
-    "initContainers": [CONTAINER],
-    "securityContext": {
-        **dict.fromkeys(("fsGroup", "runAsUser", "runAsGroup"), WHOLE),
-        "runAsNonRoot": FLAG,
-        "supplementalGroups": ANY,
-        "seccompProfile": OBJECT,
-    },
-}
-SHARED_COMPONENT: Rule = {
-    "replicas": ANY,
-    "runtimeVersionOverride": TEXT,
-    **dict.fromkeys(("modelRef", "compilationCache", "eppConfig"), OBJECT),
-    "multinode": {"nodeCount": ANY},
-}
-ALPHA_COMPONENT: Rule = {
-    **SHARED_COMPONENT,
-    **dict.fromkeys(("componentType", "subComponentType", "serviceName", "dynamoNamespace"), TEXT),
-    "globalDynamoNamespace": FLAG,
-    "envFromSecret": OBJECT_NAME,
-    "sharedMemory": {"disabled": FLAG, "size": QUANTITY},
-    "volumeMounts": OBJECTS,
-    "autoscaling": OBJECT,
-    "scalingAdapter": {"enabled": FLAG},
-    "frontendSidecar": OBJECT,
-    "annotations": LABELS,
-    "labels": LABELS,
-    "envs": ENV,
-    "resources": {
-        section: {"cpu": QUANTITY, "memory": QUANTITY, "gpu": ANY, "gpuType": TEXT, "custom": {"*": QUANTITY}}
-        for section in ("limits", "requests")
-    },
-    "livenessProbe": PROBE,
-    "readinessProbe": PROBE,
-    "extraPodMetadata": {"annotations": LABELS, "labels": LABELS},
-    "extraPodSpec": {**POD_SPEC, "containers": [CONTAINER], "mainContainer": CONTAINER},
-}
-BETA_COMPONENT: Rule = {
-    **SHARED_COMPONENT,
-    **dict.fromkeys(("name", "type", "minAvailable", "frontendSidecar"), ANY),
-    "sharedMemorySize": QUANTITY,
-    "scalingAdapter": {},
-    "podTemplate": {
-        "metadata": {"annotations": LABELS, "labels": LABELS},
-        "spec": {**POD_SPEC, "containers": [CONTAINER]},
-    },
-}
-SHARED_SPEC: Rule = {
-    **dict.fromkeys(("backendFramework", "priorityClassName"), TEXT),
-    "annotations": LABELS,
-    "labels": LABELS,
-    "experimental": {"kvTransferPolicy": OBJECT},
-}
-ROOT: Rule = {
-    "apiVersion": ANY,
-    "kind": ANY,
-    "metadata": {"name": ANY, "namespace": ANY, "labels": LABELS, "annotations": LABELS},
-}
-
-WHY: Mapping[str, str] = {
-    "hostNetwork": "it reaches the node's network",
-    "hostPID": "it reaches the node's processes",
-    "hostIPC": "it reaches the node's memory",
-    "hostPath": "it reaches the node's files",
-    "hostUsers": "it changes the user namespace",
-    "hostPort": "it takes a port of the node",
-    "host": "probes go to the pod itself",
-    "privileged": "a privileged container owns the node",
-    "procMount": "it unmasks the node's /proc",
-    "serviceAccountName": "the operator chooses the service account",
-    "serviceAccount": "the operator chooses the service account",
-    "automountServiceAccountToken": "the operator chooses the service account",
-    "nodeName": "it passes the scheduler by; use spec.nodeSelector",
-    "priority": "use spec.priorityClassName",
-    "runtimeClassName": "the project has no say in the node's runtimes",
-    "add": "added capabilities reach the node",
-    "hostAliases": "it changes how names resolve",
-    "shareProcessNamespace": "containers would see each other's processes",
-    "topologyConstraint": "Muster writes it from the placement annotations; use kai.scheduler/topology-*-placement",
-    "providerOverride": "Muster writes it from the placement annotations",
-    "restart": "it is not set when a graph is made",
-    "finalizers": "they would keep the object from being deleted",
-    "ownerReferences": "Muster owns the object",
-    "status": "the operator writes it",
-}
 
 
 class _ShapeFault(Fault):
@@ -183,11 +39,7 @@ class _ShapeFault(Fault):
 def check_allowed(document: Mapping[str, Any], *, namespace: str) -> tuple[Fault, ...]:
     """Every field that may not be submitted to `namespace`, in the order of the document; () if all may."""
     is_alpha = document.get("apiVersion") == V1ALPHA1
-    if is_alpha:
-        spec = {**SHARED_SPEC, "envs": ENV, "pvcs": [{"*": ANY}], "services": {"*": ALPHA_COMPONENT}}
-    else:
-        spec = {**SHARED_SPEC, "env": ENV, "components": [BETA_COMPONENT]}
-    faults = list(_refused(document, {**ROOT, "spec": spec}, ""))
+    faults = list(_refused(document, {**ROOT, "spec": spec_rule(is_alpha=is_alpha)}, ""))
     if any(isinstance(fault, _ShapeFault) for fault in faults):  # what follows reads the document by its shape
         return tuple(faults)
     faults += _values(document, namespace)
@@ -231,7 +83,9 @@ def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:
         yield Fault("metadata.namespace", f"{str(own)[:63]!r} is not the project's namespace", namespace)
     for place in ("metadata", "spec"):
         for section in ("labels", "annotations"):
-            yield from _entries((document.get(place) or {}).get(section), f"{place}.{section}", section == "labels")
+            entries, field = (document.get(place) or {}).get(section), f"{place}.{section}"
+            yield from _entries(entries, field, section == "labels")
+            yield from _misplaced(entries, field, section)
 
 
 def _entries(entries: Any, field: str, are_labels: bool) -> Iterator[Fault]:
@@ -246,6 +100,14 @@ def _entries(entries: Any, field: str, are_labels: bool) -> Iterator[Fault]:
             yield Fault(f"{field}[{key}]", f"{value[:80]!r} is not a label value", "at most 63 of A–Z a–z 0–9 - _ .")
         elif key.startswith("muster.dev/"):
             yield Fault(f"{field}[{key}]", "Muster writes it")
+
+
+def _misplaced(entries: Any, field: str, section: str) -> Iterator[Fault]:
+    for key in entries if isinstance(entries, Mapping) else ():
+        home = _HOMES.get(key, section)
+        if home != section:
+            place = "spec.priorityClassName" if key == PRIORITY_LABEL else f"spec.{home}[{key}]"
+            yield Fault(f"{field}[{key}]", "nothing reads it here", place)
 
 
 def _component_entries(document: Mapping[str, Any], is_alpha: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -294,7 +156,7 @@ def _metadata_holders(entry: Mapping[str, Any], field: str, is_alpha: bool) -> I
 def _reserved(entries: Any, field: str) -> Iterator[Fault]:
     """Queue, pool and gang belong to the whole graph: a component cannot leave it."""
     for key in entries if isinstance(entries, Mapping) else ():
-        if key.startswith("kai.scheduler/") or key == "project":
+        if key.startswith("kai.scheduler/") or key in ("project", *_HOMES):
             yield Fault(f"{field}[{key}]", "it holds for the whole graph, not for one component", "spec")
 
 

@@ -104,6 +104,27 @@ def test_23_a_misspelt_queue_and_class_are_named(submit: Any) -> None:
     assert [field for field, _ in faults(submit, text)] == ["spec.priorityClassName", "queue"]
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("metadata", "annotations", "priorityClassName"), "spec.priorityClassName"),
+        (("spec", "annotations", "priorityClassName"), "spec.priorityClassName"),
+        (("metadata", "annotations", "kai.scheduler/preemptibility"), "spec.labels[kai.scheduler/preemptibility]"),
+        (("metadata", "labels", "kai.scheduler/topology"), "spec.annotations[kai.scheduler/topology]"),
+    ],
+)
+def test_23_what_nothing_reads_where_it_stands_is_named_with_its_place(submit: Any, path: Any, place: str) -> None:
+    text = edit(PASTED, {path: "train"})
+
+    assert faults(submit, text) == [(f"{path[0]}.{path[1]}[{path[2]}]", place)]
+
+
+def test_23_a_priority_of_one_component_is_refused(submit: Any) -> None:
+    text = edit(PASTED, {("spec", "services", "VllmDecodeWorker", "labels", "priorityClassName"): "train"})
+
+    assert faults(submit, text) == [("spec.services.VllmDecodeWorker.labels[priorityClassName]", "spec")]
+
+
 def test_22_a_pool_without_quota_is_refused_naming_the_pools_that_have_one(submit: Any, h200: Any) -> None:
     text = edit(MULTINODE, {("spec", "labels"): {"kai.scheduler/node-pool": "h200"}})
 

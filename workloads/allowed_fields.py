@@ -1,0 +1,175 @@
+"""What a submitted manifest may hold, field by field, and why the rest may not be set. Pure data.
+
+It follows the two DynamoGraphDeployment versions and the core PodSpec; left out is what reaches beyond the project:
+host access, privileges, service accounts, other namespaces, other schedulers, and what Muster writes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workloads.leaves import (
+    ENV_NAME,
+    FLAG,
+    IMAGE,
+    OBJECT,
+    OBJECT_NAME,
+    OBJECTS,
+    PORT,
+    PORT_OR_NAME,
+    QUANTITY,
+    TEXT,
+    TEXT_MAP,
+    TEXTS,
+    WHOLE,
+    one_of,
+)
+
+# A rule is ANY (whatever JSON holds; tested elsewhere), a Leaf (a type), a dict (these keys only), [rule] (a list of)
+# or {"*": rule} (a map of).
+ANY = object()
+Rule = Any
+
+LABELS: Rule = {"*": ANY}
+PROBE: Rule = {
+    **dict.fromkeys(
+        (
+            "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
+            "terminationGracePeriodSeconds",
+        ),
+        WHOLE,
+    ),
+    "grpc": OBJECT,
+    "exec": {"command": TEXTS},
+    "httpGet": {"path": TEXT, "port": PORT_OR_NAME, "scheme": one_of("HTTP", "HTTPS"), "httpHeaders": OBJECTS},
+    "tcpSocket": {"port": PORT_OR_NAME},
+}  # fmt: skip
+ENV_VALUE_FROM: Rule = dict.fromkeys(("secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"), OBJECT)
+ENV: Rule = [{"name": ENV_NAME, "value": TEXT, "valueFrom": ENV_VALUE_FROM}]
+CONTAINER_SECURITY: Rule = {
+    **dict.fromkeys(("runAsUser", "runAsGroup"), WHOLE),
+    **dict.fromkeys(("runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation"), FLAG),
+    "seccompProfile": OBJECT,
+    "capabilities": {"drop": TEXTS},
+}
+RESOURCES: Rule = {"limits": {"*": QUANTITY}, "requests": {"*": QUANTITY}}
+CONTAINER: Rule = {
+    **dict.fromkeys(("name", "workingDir", "restartPolicy", "terminationMessagePolicy"), TEXT),
+    "image": IMAGE,
+    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+    **dict.fromkeys(("command", "args"), TEXTS),
+    "env": ENV,
+    "envFrom": [{"prefix": TEXT, "secretRef": OBJECT, "configMapRef": OBJECT}],
+    "ports": [{"name": TEXT, "containerPort": PORT, "protocol": one_of("TCP", "UDP", "SCTP")}],
+    "resources": RESOURCES,
+    "volumeMounts": [{**dict.fromkeys(("name", "mountPath", "subPath"), TEXT), "readOnly": FLAG}],
+    "livenessProbe": PROBE,
+    "readinessProbe": PROBE,
+    "startupProbe": PROBE,
+    "securityContext": CONTAINER_SECURITY,
+}
+VOLUMES: Rule = [
+    {
+        "name": TEXT,
+        "emptyDir": {"medium": TEXT, "sizeLimit": QUANTITY},
+        **dict.fromkeys(("configMap", "secret", "persistentVolumeClaim", "downwardAPI", "ephemeral"), OBJECT),
+    }
+]
+POD_SPEC: Rule = {
+    "nodeSelector": TEXT_MAP,
+    "affinity": OBJECT,
+    **dict.fromkeys(("tolerations", "topologySpreadConstraints", "imagePullSecrets"), OBJECTS),
+    "terminationGracePeriodSeconds": WHOLE,
+    **dict.fromkeys(("restartPolicy", "schedulerName"), TEXT),
+    "enableServiceLinks": FLAG,
+    "volumes": VOLUMES,
+    "initContainers": [CONTAINER],
+    "securityContext": {
+        **dict.fromkeys(("fsGroup", "runAsUser", "runAsGroup"), WHOLE),
+        "runAsNonRoot": FLAG,
+        "supplementalGroups": ANY,
+        "seccompProfile": OBJECT,
+    },
+}
+SHARED_COMPONENT: Rule = {
+    "replicas": ANY,
+    "runtimeVersionOverride": TEXT,
+    **dict.fromkeys(("modelRef", "compilationCache", "eppConfig"), OBJECT),
+    "multinode": {"nodeCount": ANY},
+}
+ALPHA_COMPONENT: Rule = {
+    **SHARED_COMPONENT,
+    **dict.fromkeys(("componentType", "subComponentType", "serviceName", "dynamoNamespace"), TEXT),
+    "globalDynamoNamespace": FLAG,
+    "envFromSecret": OBJECT_NAME,
+    "sharedMemory": {"disabled": FLAG, "size": QUANTITY},
+    "volumeMounts": OBJECTS,
+    "autoscaling": OBJECT,
+    "scalingAdapter": {"enabled": FLAG},
+    "frontendSidecar": OBJECT,
+    "annotations": LABELS,
+    "labels": LABELS,
+    "envs": ENV,
+    "resources": {
+        section: {"cpu": QUANTITY, "memory": QUANTITY, "gpu": ANY, "gpuType": TEXT, "custom": {"*": QUANTITY}}
+        for section in ("limits", "requests")
+    },
+    "livenessProbe": PROBE,
+    "readinessProbe": PROBE,
+    "extraPodMetadata": {"annotations": LABELS, "labels": LABELS},
+    "extraPodSpec": {**POD_SPEC, "containers": [CONTAINER], "mainContainer": CONTAINER},
+}
+BETA_COMPONENT: Rule = {
+    **SHARED_COMPONENT,
+    **dict.fromkeys(("name", "type", "minAvailable", "frontendSidecar"), ANY),
+    "sharedMemorySize": QUANTITY,
+    "scalingAdapter": {},
+    "podTemplate": {
+        "metadata": {"annotations": LABELS, "labels": LABELS},
+        "spec": {**POD_SPEC, "containers": [CONTAINER]},
+    },
+}
+SHARED_SPEC: Rule = {
+    **dict.fromkeys(("backendFramework", "priorityClassName"), TEXT),
+    "annotations": LABELS,
+    "labels": LABELS,
+    "experimental": {"kvTransferPolicy": OBJECT},
+}
+ROOT: Rule = {
+    "apiVersion": ANY,
+    "kind": ANY,
+    "metadata": {"name": ANY, "namespace": ANY, "labels": LABELS, "annotations": LABELS},
+}
+
+WHY: Mapping[str, str] = {
+    "hostNetwork": "it reaches the node's network",
+    "hostPID": "it reaches the node's processes",
+    "hostIPC": "it reaches the node's memory",
+    "hostPath": "it reaches the node's files",
+    "hostUsers": "it changes the user namespace",
+    "hostPort": "it takes a port of the node",
+    "host": "probes go to the pod itself",
+    "privileged": "a privileged container owns the node",
+    "procMount": "it unmasks the node's /proc",
+    "serviceAccountName": "the operator chooses the service account",
+    "serviceAccount": "the operator chooses the service account",
+    "automountServiceAccountToken": "the operator chooses the service account",
+    "nodeName": "it passes the scheduler by; use spec.nodeSelector",
+    "priority": "use spec.priorityClassName",
+    "runtimeClassName": "the project has no say in the node's runtimes",
+    "add": "added capabilities reach the node",
+    "hostAliases": "it changes how names resolve",
+    "shareProcessNamespace": "containers would see each other's processes",
+    "topologyConstraint": "Muster writes it from the placement annotations; use kai.scheduler/topology-*-placement",
+    "providerOverride": "Muster writes it from the placement annotations",
+    "restart": "it is not set when a graph is made",
+    "finalizers": "they would keep the object from being deleted",
+    "ownerReferences": "Muster owns the object",
+    "status": "the operator writes it",
+}
+
+
+def spec_rule(*, is_alpha: bool) -> Rule:
+    """The rule of `spec` in v1alpha1 or v1beta1."""
+    if is_alpha:
+        return {**SHARED_SPEC, "envs": ENV, "pvcs": [{"*": ANY}], "services": {"*": ALPHA_COMPONENT}}
+    return {**SHARED_SPEC, "env": ENV, "components": [BETA_COMPONENT]}
