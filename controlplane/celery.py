@@ -53,6 +53,7 @@ app.conf.update(
         "reconcile.tick": {"task": "reconcile.tick", "schedule": TICK_SECONDS, "options": {"expires": 30}},
         "metrics.tick": {"task": "metrics.tick", "schedule": METRICS_SECONDS, "options": {"expires": 30}},
         "maintenance.retain": {"task": "maintenance.retain", "schedule": 300.0, "options": {"expires": 300}},
+        "maintenance.fair-share": {"task": "maintenance.fair-share", "schedule": 300.0, "options": {"expires": 300}},
     },
-    imports=["controlplane.tasks", "controlplane.heartbeats", "metrics.tasks"],
+    imports=["controlplane.tasks", "controlplane.heartbeats", "metrics.tasks", "organizations.tasks"],
 )

@@ -151,3 +151,18 @@ class ProjectSecret(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+
+class FairShareRecord(models.Model):
+    """How one pool was divided among its queues at one moment, packed (see `organizations.fair_share_history`)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="fair_share_records")
+    pool = models.CharField(max_length=63, blank=True)  # value of the pool's label, "" for the default pool
+    at = models.DateTimeField()
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("cluster", "pool", "at"), name="fair_share_record_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.pool or 'default'} at {self.at:%Y-%m-%d %H:%M}"
