@@ -11,7 +11,8 @@ class GpuStrip:
     """GPUs of nodes, each counted once: `total` = `allocated` + `free` + `cordoned` + `unhealthy`.
 
     `over` is what pods hold beyond what their nodes can give (GPUs that failed under them, nodes that are gone); it is
-    not in the sum. MIG slices are counted apart, by resource name.
+    not in the sum. MIG slices are counted apart, by resource name. `uncounted` pods hold a part that is not known, so
+    it is in none of these: they ask for GPU memory on nodes that do not tell theirs.
     """
 
     total: int
@@ -22,6 +23,7 @@ class GpuStrip:
     over: Decimal
     nodes: int
     mig: Mapping[str, int]
+    uncounted: int = 0
 
     def __add__(self, other: "GpuStrip") -> "GpuStrip":
         """Both together."""
@@ -35,6 +37,7 @@ class GpuStrip:
             self.over + other.over,
             self.nodes + other.nodes,
             slices,
+            self.uncounted + other.uncounted,
         )
 
 
@@ -67,3 +70,16 @@ def node_gpus(*, capacity: int, allocatable: int | None, held: Decimal, cordoned
         unhealthy=broken + (rest if fate == "unhealthy" else nothing),
         over=held - allocated,
     )
+
+
+def memory_share(asked_mib: str, devices: str, device_mib: int | None) -> Decimal | None:
+    """The GPUs that a pod holds which asks for `asked_mib` of each of `devices` devices of `device_mib` (KAI's
+    annotations `gpu-memory` and `gpu-fraction-num-devices`, as text). None: not known, since the node does not tell its
+    memory or the annotation cannot be read. Pure."""
+    numbers = [
+        int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0 for text in (asked_mib, devices)
+    ]
+    if not device_mib or not all(numbers):
+        return None
+    share = Decimal(numbers[0]) / Decimal(device_mib)
+    return (share * numbers[1]).quantize(Decimal("0.0001"))

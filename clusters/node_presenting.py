@@ -27,6 +27,8 @@ def gpu_tiles(strip: GpuStrip) -> list[dict[str, Any]]:
     """The GPU strip: total = allocated + free + cordoned + unhealthy."""
     nodes = ngettext("on %(n)s node", "on %(n)s nodes", strip.nodes) % {"n": number(strip.nodes)}
     over = _("%(n)s more held than there are") % {"n": number(strip.over)} if strip.over else ""
+    if strip.uncounted:
+        over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
     return [
         {"label": _("GPUs"), "value": strip.total, "sub": nodes},
         {"label": _("Allocated"), "value": strip.allocated, "state": "allocated", "sub": over},
@@ -34,6 +36,13 @@ def gpu_tiles(strip: GpuStrip) -> list[dict[str, Any]]:
         {"label": _("Cordoned"), "value": strip.cordoned, "state": "cordoned"},
         {"label": _("Unhealthy"), "value": strip.unhealthy, "state": "unhealthy"},
     ]
+
+
+def uncounted_words(pods: int) -> str:
+    """What is said of pods whose part of a GPU is not known."""
+    return ngettext("%(n)s pod with GPU memory not counted", "%(n)s pods with GPU memory not counted", pods) % {
+        "n": number(pods)
+    }
 
 
 def node_condition_views(node: Node) -> list[dict[str, Any]]:
@@ -48,9 +57,16 @@ def node_condition_views(node: Node) -> list[dict[str, Any]]:
     return views
 
 
-def node_problems(node: Node) -> list[dict[str, Any]]:
-    """What somebody should look at on a node, as findings."""
+def node_problems(node: Node, uncounted: int = 0) -> list[dict[str, Any]]:
+    """What somebody should look at on a node, as findings. `uncounted`: pods whose part of a GPU is not known."""
     findings: list[dict[str, Any]] = []
+    if uncounted:
+        text = ngettext(
+            "%(n)d pod asks for GPU memory, and the memory of the GPUs is not known: what it holds is not counted.",
+            "%(n)d pods ask for GPU memory, and the memory of the GPUs is not known: what they hold is not counted.",
+            uncounted,
+        )
+        findings.append({"status": "wait", "text": text % {"n": uncounted}})
     if node.gpu_allocatable is None and node.gpu_capacity:
         text = _("None of its %(n)d GPUs can be allocated: the device plugin does not report them any more.")
         findings.append({"status": "bad", "text": text % {"n": node.gpu_capacity}})

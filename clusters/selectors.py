@@ -105,7 +105,9 @@ def _gpu_strip(user: Viewer, clusters: Sequence[Cluster] | None, nodes: QuerySet
     if nodes is None:
         known = {row[0] for row in rows} | {cluster.pk for cluster in clusters or ()}
         over += sum((gpus for (cluster_id, _), gpus in held.items() if cluster_id in known), Decimal(0))
-    return GpuStrip(int(total), allocated, free, cordoned, unhealthy, over, len(rows), mig)
+    on_nodes = {(cluster_id, name) for cluster_id, name, *_rest in rows} if nodes is not None else None
+    uncounted = _uncounted(clusters, on_nodes)
+    return GpuStrip(int(total), allocated, free, cordoned, unhealthy, over, len(rows), mig, uncounted)
 
 
 def cluster_list(user: Viewer) -> QuerySet[Cluster]:
@@ -199,6 +201,24 @@ def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | 
         cells = cells_of(gpus) if measured is None else _cells(gpus, measured.get(name))
         nodes.append(MapNode(pk, name, labels, gpus, state, f"{address}{pk}/", cells))
     return nodes
+
+
+def uncounted_pods() -> QuerySet[Pod]:
+    """Pods on nodes that hold a part of a GPU which is not known (`clusters.watcher.memory`)."""
+    return _running_pods().filter(gpus=0, scheduling__gpuMemory__isnull=False).exclude(node_name="")
+
+
+def uncounted_on(node: Node) -> int:
+    """How many of them are on a node."""
+    return uncounted_pods().filter(cluster_id=node.cluster_id, node_name=node.name).count()
+
+
+def _uncounted(clusters: Sequence[Cluster] | None, on_nodes: set[tuple[UUID, str]] | None) -> int:
+    pods = uncounted_pods()
+    if clusters is not None:
+        pods = pods.filter(cluster__in=clusters)
+    places = pods.values_list("cluster_id", "node_name")
+    return sum(on_nodes is None or place in on_nodes for place in places)
 
 
 def pods_on(node: Node) -> QuerySet[Pod]:

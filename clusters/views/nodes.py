@@ -48,7 +48,7 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "topics": f"clusters.Node@{node.cluster_id} clusters.Pod@{node.cluster_id}",
         "cells": node_presenting.node_cells(node),
         "labels": sorted(node.labels.items()),
-        "findings": node_presenting.node_problems(node),
+        "findings": node_presenting.node_problems(node, selectors.uncounted_on(node)),
         "conditions": node_presenting.node_condition_views(node),
         "sees_pods": sees_pods,
         "pods": list(pods[:PODS]) if sees_pods else [],

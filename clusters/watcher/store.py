@@ -16,6 +16,7 @@ from django.utils import timezone
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Observed, Pod
 from clusters.names import OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.watcher.changes import Change
+from clusters.watcher.memory import charge, charge_again
 from clusters.watcher.observed import ObservedKind
 from clusters.watcher.pending import Batch
 from clusters.watcher.rows import GRAPH_LABEL
@@ -80,19 +81,23 @@ def _upsert(cluster_id: UUID, kind: ObservedKind, items: Sequence[Any]) -> list[
     """Rows are made for a chunk at a time: those of a whole list at once would be most of the watcher's memory."""
     manager = kind.model._default_manager
     rows = [kind.row(item) for item in items]
-    columns = ("uid", *GPU_COUNTS, "gpu_changes") if kind.model is Node else ("uid",)
+    columns = ("uid", *GPU_COUNTS, "gpu_changes", "gpu_memory_mib") if kind.model is Node else ("uid",)
     found = manager.filter(cluster_id=cluster_id, uid__in=[row.uid for row in rows])
     old: dict[str, list[Any]] = {uid: rest for uid, *rest in found.values_list(*columns)}
     for row in rows:
         row.cluster_id = cluster_id
         if kind.model is Node:
             row.gpu_changes = _gpu_changes(row, old.get(row.uid))
+    if kind.model is Pod:
+        charge(cluster_id, rows)
     manager.bulk_create(
         rows,
         update_conflicts=True,
         unique_fields=("cluster", "uid"),
         update_fields=_columns(kind.model),
     )
+    if kind.model is Node:
+        charge_again(cluster_id, [row for row in rows if [row.gpu_memory_mib] != old.get(row.uid, [None])[-1:]])
     return [_change(kind, row, "modified" if row.uid in old else "added") for row in rows]
 
 
@@ -100,7 +105,7 @@ def _gpu_changes(node: Node, old: Sequence[Any] | None) -> list[str]:
     """When the node's GPU counts changed last, this time included; nothing for a node that was not known."""
     if old is None:
         return []
-    *counts, changes = old
+    *counts, changes, _memory = old
     if counts == [getattr(node, name) for name in GPU_COUNTS]:
         return list(changes)
     return [*changes, timezone.now().isoformat(timespec="seconds")][-KEPT_CHANGES:]

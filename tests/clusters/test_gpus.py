@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from accounts.models import User
 from clusters.colours import Devices
 from clusters.gpu_map import Cell, MapNode, cells_of, grouped, histogram
-from clusters.gpus import node_gpus
+from clusters.gpus import memory_share, node_gpus
 from clusters.models import Cluster, Node
 from clusters.selectors import gpu_strip, node_rows, watch_state
 from tests.clusters.builders import add_node, add_pod
@@ -91,6 +91,42 @@ def test_field_report_14_pods_on_a_node_that_is_gone_are_over_use(admin: User, c
     strip = gpu_strip(admin, cluster)
 
     assert (strip.total, strip.allocated, strip.free, strip.over) == (8, 2, 6, 4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "devices", "memory", "gpus"),
+    [
+        ("20000", "1", 80_000, "0.25"),
+        ("20000", "2", 80_000, "0.5"),
+        ("80000", "1", 80_000, "1"),
+        ("20000", "1", None, None),
+        ("20000", "1", 0, None),
+        ("much", "1", 80_000, None),
+        ("-1", "1", 80_000, None),
+    ],
+)
+def test_field_report_9_gpu_memory_is_a_part_of_the_nodes_device_or_not_known(
+    asked: str, devices: str, memory: int | None, gpus: str | None
+) -> None:
+    assert memory_share(asked, devices, memory) == (Decimal(gpus) if gpus else None)
+
+
+def test_field_report_9_pods_that_cannot_be_counted_are_said_not_taken_as_zero(
+    admin: User, cluster: Cluster, client_of: Any
+) -> None:
+    node = add_node(cluster, "n1", gpu_memory_mib=None)
+    add_node(cluster, "n2")
+    add_pod(cluster, "p1", "n1", "0", scheduling={"gpuMemory": "20000"})
+    add_pod(cluster, "p2", "n2", "0")  # asks for no GPU at all
+    add_pod(cluster, "p3", "", "0", scheduling={"gpuMemory": "20000"})  # holds nothing yet
+
+    page = client_of(admin).get(f"/nodes/{node.pk}/").content.decode()
+    listed = client_of(admin).get("/nodes/").content.decode()
+
+    assert gpu_strip(admin, cluster).uncounted == 1
+    assert gpu_strip(admin, nodes=Node.objects.filter(name="n2")).uncounted == 0
+    assert "1 pod asks for GPU memory, and the memory of the GPUs is not known" in page
+    assert "1 pod with GPU memory not counted" in listed
 
 
 def test_field_report_44_a_mig_node_is_listed_with_its_slices_and_no_whole_gpus(admin: User, cluster: Cluster) -> None:

@@ -367,6 +367,25 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
 
 
+def test_field_report_9_gpu_memory_is_charged_by_what_the_node_has_whichever_is_read_first(mine: Cluster) -> None:
+    asking = pod("p", gpus=0, nodeName="n1")
+    asking["metadata"]["annotations"] = {"gpu-memory": "20000", "gpu-fraction-num-devices": "2"}
+    unlabelled = node("n1")
+    labelled = node("n1", version=2, labels={"nvidia.com/gpu.memory": "80000"})
+
+    held = []
+    for kind, item, struct in (
+        ("pods", asking, wire.PodObject),
+        ("nodes", unlabelled, wire.NodeObject),
+        ("nodes", labelled, wire.NodeObject),
+        ("pods", asking, wire.PodObject),
+    ):
+        store.write_batch(mine.pk, ME, KINDS[kind], batch_of(decoded(item, struct)))
+        held.append(Pod.objects.values_list("gpus", flat=True).first())
+
+    assert held == [0, 0, Decimal("0.5"), Decimal("0.5")]
+
+
 def test_each_batch_of_nodes_or_pods_raises_the_version_by_which_pages_keep_what_they_computed(mine: Cluster) -> None:
     store.write_batch(mine.pk, ME, KINDS["nodes"], batch_of(decoded(node("n1"), wire.NodeObject)))
     store.write_batch(mine.pk, ME, KINDS["pods"], Batch(complete=frozenset()))
