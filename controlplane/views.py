@@ -28,7 +28,9 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if runai.find(str(request.method), request.path) is not None:
         refusal = runai.NotServed
         body = status_body(501, details=str(refusal.default_detail), reason=refusal.__name__)
-        return JsonResponse(body, status=501)
+        answer = JsonResponse(body, status=501)
+        answer._has_been_logged = True  # type: ignore[attr-defined]  # it is no error of ours: the log keeps quiet
+        return answer
     if request.path.startswith(runai.PREFIXES):
         return JsonResponse(status_body(404, "There is no such path in the API."), status=404)
     return defaults.page_not_found(request, exception)

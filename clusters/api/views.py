@@ -14,6 +14,7 @@ from clusters.models import Cluster, Node
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import InvalidInput
@@ -69,12 +70,13 @@ class ClusterView(ApiView):
 
     def get(self, request: Request, cluster_id: str) -> Response:
         """The cluster."""
-        return Response(wire.cluster_json(_cluster(request, cluster_id), full=_verbosity(request) == "full"))
+        cluster = _cluster(request, cluster_id)
+        return tagged(cluster, wire.cluster_json(cluster, full=_verbosity(request) == "full"))
 
     def put(self, request: Request, cluster_id: str) -> Response:
         """Rename it. 204."""
-        cluster = _cluster(request, cluster_id)
-        body = self.body()
+        cluster, body = _cluster(request, cluster_id), self.body()
+        check_match(request, cluster)
         check_keys(body, wire.RENAME_FIELDS)
         name = services.check_name(wire.read_text(body, "name"))
         self.write(lambda: services.rename_cluster(actor_of(request), cluster, name=name))
@@ -83,6 +85,7 @@ class ClusterView(ApiView):
     def delete(self, request: Request, cluster_id: str) -> Response:
         """Forget it; what runs in it goes on. 202; 409 while anything is defined on it."""
         cluster = _cluster(request, cluster_id)
+        check_match(request, cluster)
         self.write(lambda: services.remove_cluster(actor_of(request), cluster))
         return Response(ACCEPTED, status=202)
 

@@ -3,9 +3,12 @@
 The tag is the row's generation, which rises with every change of its spec; status does not touch it.
 """
 
+from typing import Any
+
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from core.errors import Stale
 from core.models import DesiredState
@@ -25,6 +28,11 @@ class PreconditionRequired(exceptions.APIException):
 def etag_of(row: DesiredState) -> str:
     """The ETag header of a row."""
     return f'"{row.generation}"'
+
+
+def tagged(row: DesiredState, body: Any, *, status: int = 200) -> Response:
+    """An answer that shows `row` as `body`, with its ETag."""
+    return Response(body, status=status, headers={"ETag": etag_of(row)})
 
 
 def check_match(request: Request, row: DesiredState, *, needed: bool = False) -> None:

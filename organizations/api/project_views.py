@@ -11,6 +11,7 @@ from accounts.requests import actor_of
 from clusters.models import Cluster
 from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
@@ -118,7 +119,8 @@ class ProjectView(ApiView):
     def get(self, request: Request, project_id: str) -> Response:
         """The project."""
         require(request.user, "project:read")
-        return Response(wire.project_json(find_project(request, project_id)))
+        project = find_project(request, project_id)
+        return tagged(project, wire.project_json(project))
 
     def put(self, request: Request, project_id: str) -> Response:
         """Change the description and the pools that the body names; the others stay as they are."""
@@ -126,6 +128,8 @@ class ProjectView(ApiView):
         wire.check_keys(body, ("description", "resources"))
         description = wire.read_text(body, "description")
         quotas = read_resources(body.get("resources") or [], project.cluster)
+        require(request.user, "project:update", project.scope)
+        check_match(request, project, needed=bool(body.get("resources")))
 
         def update() -> dict[str, Any]:
             actor = actor_of(request)
@@ -138,6 +142,7 @@ class ProjectView(ApiView):
     def delete(self, request: Request, project_id: str) -> Response:
         """Ask for deletion. 202; 409 while it has workloads."""
         project = find_project(request, project_id)
+        check_match(request, project)
         self.write(lambda: services.delete_project(actor_of(request), project=project))
         return Response(ACCEPTED, status=202)
 
@@ -153,6 +158,8 @@ class ProjectResourcesView(ApiView):
         """Change the amounts that are given; answers all of them."""
         project = find_project(request, project_id)
         quotas = read_resources(request.data, project.cluster)
+        require(request.user, "project:update", project.scope)
+        check_match(request, project, needed=True)
 
         def update() -> list[dict[str, Any]]:
             changed = services.update_project(actor_of(request), project=project, quotas=quotas)

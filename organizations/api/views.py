@@ -11,6 +11,7 @@ from accounts.requests import actor_of
 from clusters.models import Cluster
 from core.api.filters import filter_by, sort
 from core.api.ids import number_of
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
@@ -104,7 +105,8 @@ class DepartmentView(ApiView):
     def get(self, request: Request, department_id: str) -> Response:
         """The department."""
         require(request.user, "department:read")
-        return Response(wire.department_json(find_department(request, department_id)))
+        department = find_department(request, department_id)
+        return tagged(department, wire.department_json(department))
 
     def put(self, request: Request, department_id: str) -> Response:
         """Change the description and the pools that the body names; the others stay as they are."""
@@ -112,6 +114,8 @@ class DepartmentView(ApiView):
         wire.check_keys(body, ("description", "resources"))
         description = wire.read_text(body, "description")
         quotas = read_resources(body.get("resources") or [], department.cluster)
+        require(request.user, "department:update", department.scope)
+        check_match(request, department, needed=bool(body.get("resources")))
 
         def update() -> dict[str, Any]:
             actor = actor_of(request)
@@ -124,6 +128,7 @@ class DepartmentView(ApiView):
     def delete(self, request: Request, department_id: str) -> Response:
         """Ask for deletion. 204; 409 while it has projects."""
         department = find_department(request, department_id)
+        check_match(request, department)
         self.write(lambda: services.delete_department(actor_of(request), department=department))
         return Response(status=204)
 
@@ -139,6 +144,8 @@ class DepartmentResourcesView(ApiView):
         """Change the amounts that are given; answers all of them."""
         department = find_department(request, department_id)
         quotas = read_resources(request.data, department.cluster)
+        require(request.user, "department:update", department.scope)
+        check_match(request, department, needed=True)
 
         def update() -> list[dict[str, Any]]:
             changed = services.update_department(actor_of(request), department=department, quotas=quotas)

@@ -15,7 +15,9 @@ from topology.models import NodePool
 
 @pytest.fixture
 def api(admin: User, client_of: Any) -> Client:
-    return client_of(admin)
+    client = client_of(admin)
+    client.defaults["HTTP_IF_MATCH"] = "*"  # If-Match has tests of its own in tests/api
+    return client
 
 
 def body(cluster: Cluster, **more: Any) -> dict[str, Any]:

@@ -19,7 +19,9 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def api(admin: User, client_of: Any) -> Client:
-    return client_of(admin)
+    client = client_of(admin)
+    client.defaults["HTTP_IF_MATCH"] = "*"  # If-Match has tests of its own in tests/api
+    return client
 
 
 def check(schema: str, document: Any) -> None:

@@ -12,6 +12,7 @@ from clusters.models import Cluster
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, sort, terms_of
 from core.api.ids import number_of
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
@@ -98,6 +99,8 @@ class TopologyView(ApiView):
             message = f"Topology {found.name} was made in the cluster by {found.made_by}; Muster leaves it alone."
             raise Conflict(message, objects=[found.name])
         row = found.row
+        require(request.user, "network-topologies:delete", row.scope)
+        check_match(request, row, needed=True)
         self.write(lambda: services.delete_topology(actor_of(request), topology=row))
         return Response(status=204)
 
@@ -158,7 +161,8 @@ class NodePoolView(ApiView):
     def get(self, request: Request, pool_id: str) -> Response:
         """The pool."""
         require(request.user, "nodepools:read")
-        return Response(pool_response(find_pool(request, pool_id)))
+        pool = find_pool(request, pool_id)
+        return tagged(pool, pool_response(pool))
 
     def put(self, request: Request, pool_id: str) -> Response:
         """Change what the body holds; PUT and PATCH take the same body in Run:ai's API."""
@@ -170,13 +174,19 @@ class NodePoolView(ApiView):
         body = self.body()
         wire.refuse_another_identity(body, pool)
         changes = wire.read_pool_changes(body, actor_of(request).user)
-        return Response(
-            self.write(lambda: pool_response(services.update_node_pool(actor_of(request), pool=pool, changes=changes)))
-        )
+        require(request.user, "nodepools:update", pool.scope)
+        check_match(request, pool, needed="networkTopologyId" in body)
+
+        def update() -> Response:
+            changed = services.update_node_pool(actor_of(request), pool=pool, changes=changes)
+            return tagged(changed, pool_response(changed))
+
+        return self.write(update)
 
     def delete(self, request: Request, pool_id: str) -> Response:
         """Ask for deletion. 202; 409 for the default pool and while workloads use it."""
         pool = find_pool(request, pool_id)
+        check_match(request, pool)
         self.write(lambda: services.delete_node_pool(actor_of(request), pool=pool))
         return Response(ACCEPTED, status=202)
 

@@ -10,6 +10,7 @@ from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import InvalidInput
@@ -84,7 +85,8 @@ class WorkloadView(ApiView):
 
     def get(self, request: Request, workload_id: str) -> Response:
         """The workload."""
-        return Response(wire.workload_detailed_json(find(request, workload_id)))
+        workload = find(request, workload_id)
+        return tagged(workload, wire.workload_detailed_json(workload))
 
 
 class WorkloadPodsView(ApiView):
@@ -130,13 +132,13 @@ class WorkloadV2View(ApiView):
     def get(self, request: Request, workload_id: str) -> Response:
         """What was sent, what is applied, and how far that is."""
         row = find(request, workload_id)
-        return Response(
-            {"workload": wire.workload_v2_json(row, rendered_manifest(row)), "syncInfo": wire.sync_info(row)}
-        )
+        shown = wire.workload_v2_json(row, rendered_manifest(row))
+        return tagged(row, {"workload": shown, "syncInfo": wire.sync_info(row)})
 
     def put(self, request: Request, workload_id: str) -> Response:
         """Replace the manifest, the priority, or whether it runs (`desiredPhase`). 202."""
         row, body = find(request, workload_id), self.body()
+        check_match(request, row)
         check_keys(body, wire.SUBMISSION_KEYS)
         metadata = wire.read_metadata(body)
         source = wire.with_metadata(wire.read_source(body) or row.source, metadata)
@@ -158,6 +160,7 @@ class WorkloadV2View(ApiView):
     def delete(self, request: Request, workload_id: str) -> Response:
         """Ask for deletion. 202."""
         row = find(request, workload_id)
+        check_match(request, row)
 
         def delete() -> dict[str, Any]:
             services.delete_workload(actor_of(request), workload=row)
