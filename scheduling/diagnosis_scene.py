@@ -1,0 +1,176 @@
+"""A waiting pod group in its surroundings, and what would become of it: the ground on which a diagnosis stands.
+
+A scene is never changed: each change is another scene, and each answers whether the pod group would run in it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from scheduling.actions import Actions
+from scheduling.gangs import tasks_to_place
+from scheduling.placement import Placer
+from scheduling.session import Session
+from scheduling.shards import POOL_LABEL, of_pool
+from scheduling.state import Job, Status, Task
+from scheduling.structs import Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one cycle does for the pod group: the node of each pod that it places (by key), and whose pods go.
+
+    ``evicted`` holds pod groups that lose pods; ``moved`` those whose pods only change their node. ``waits``: some of
+    its pods wait until the place is empty.
+    """
+
+    nodes: Mapping[str, str]
+    evicted: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    waits: bool = False
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A snapshot (of one shard or of the whole cluster), the pod group that is asked about, and what else is known.
+
+    ``wanted_pool`` is the pool that it was meant for (None: as it says itself); ``shards`` the pools for which a
+    scheduler runs (None: not known); ``unhealthy`` GPU devices by node that exist but cannot be allocated.
+    """
+
+    snapshot: Snapshot
+    key: str
+    config: SchedulerConfig = field(default_factory=SchedulerConfig)
+    wanted_pool: str | None = None
+    shards: frozenset[str] | None = None
+    unhealthy: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def group(self) -> PodGroup:
+        """The pod group. Raises KeyError when the snapshot has none of this key."""
+        for group in self.snapshot.podgroups:
+            if group.key == self.key:
+                return group
+        raise KeyError(self.key)
+
+    @cached_property
+    def shard(self) -> Snapshot:
+        """What the scheduler of the group's pool sees."""
+        return of_pool(self.snapshot, self.group.pool)
+
+    @cached_property
+    def session(self) -> Session:
+        """The shard at the start of a cycle, to read; no group counts as backed off."""
+        groups = tuple(msgspec.structs.replace(group, backed_off=False) for group in self.shard.podgroups)
+        return Session(msgspec.structs.replace(self.shard, podgroups=groups), self.config)
+
+    @cached_property
+    def placer(self) -> Placer:
+        """Knows the topology trees of the session."""
+        return Placer(self.session)
+
+    @cached_property
+    def job(self) -> Job:
+        """The group in the session."""
+        return self.session.jobs[self.key]
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The pods of the next attempt."""
+        return tasks_to_place(self.job, real=True)
+
+    @cached_property
+    def runs(self) -> bool:
+        """Whether one cycle places it."""
+        return self.outcome is not None
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What one cycle does for it: None when its minimum (where that runs: its next pod) stays without a place."""
+        if self.shards is not None and self.group.pool not in self.shards:
+            return None
+        if hanging(self):
+            return None
+        actions = Actions(self.shard, self.config)
+        job = actions.session.jobs.get(self.key)
+        if job is None:
+            return None
+        satisfied, active = job.root.satisfied, job.active
+        result = actions.run()
+        if not (job.active > active if satisfied else job.root.satisfied):
+            return None
+        own = {task.key for task in job.tasks()}
+        nodes = {key: name for key, name in {**result.pipelined, **result.bound}.items() if key in own}
+        owner = {pod.key: pod.podgroup for pod in self.shard.pods}
+        gone = {owner[each.pod] for each in result.evicted if not each.moved_to} - {self.key}
+        moved = {owner[each.pod] for each in result.evicted if each.moved_to} - gone - {self.key}
+        waits = any(task.status is Status.PIPELINED for task in job.tasks())
+        return Outcome(nodes, tuple(sorted(gone)), tuple(sorted(moved)), waits)
+
+    def with_snapshot(self, **changes: Any) -> "Scene":
+        """The scene with parts of the snapshot replaced."""
+        return replace(self, snapshot=msgspec.structs.replace(self.snapshot, **changes))
+
+    def with_config(self, config: SchedulerConfig) -> "Scene":
+        """The scene under other settings of the scheduler."""
+        return replace(self, config=config)
+
+    def with_unhealthy(self, unhealthy: Mapping[str, float]) -> "Scene":
+        """The scene with other devices that cannot be allocated."""
+        return replace(self, unhealthy=unhealthy)
+
+    def with_group(self, **changes: Any) -> "Scene":
+        """The scene with the group changed."""
+        changed = msgspec.structs.replace(self.group, **changes)
+        groups = tuple(changed if group.key == self.key else group for group in self.snapshot.podgroups)
+        return self.with_snapshot(podgroups=groups)
+
+    def with_own_pods(self, change: Callable[[Pod], Pod]) -> "Scene":
+        """The scene with the group's waiting pods changed."""
+        pods = tuple(change(pod) if pod.podgroup == self.key and waiting(pod) else pod for pod in self.snapshot.pods)
+        return self.with_snapshot(pods=pods)
+
+    def with_nodes(self, names: Iterable[str], change: Callable[[Node], Node]) -> "Scene":
+        """The scene with these nodes changed."""
+        chosen = set(names)
+        nodes = tuple(change(node) if node.name in chosen else node for node in self.snapshot.nodes)
+        return self.with_snapshot(nodes=nodes)
+
+    def with_queue(self, name: str, **changes: Any) -> "Scene":
+        """The scene with a queue changed."""
+        queues = tuple(
+            msgspec.structs.replace(queue, **changes) if queue.name == name else queue for queue in self.snapshot.queues
+        )
+        return self.with_snapshot(queues=queues)
+
+    def with_new_queue(self, queue: Queue) -> "Scene":
+        """The scene with one queue more."""
+        return self.with_snapshot(queues=(*self.snapshot.queues, queue))
+
+    def without(self, groups: Iterable[str]) -> "Scene":
+        """The scene after these pod groups (or pods that have none) have ended."""
+        gone = set(groups)
+        pods = tuple(pod for pod in self.snapshot.pods if (pod.podgroup or pod.key) not in gone)
+        kept = tuple(group for group in self.snapshot.podgroups if group.key not in gone)
+        return self.with_snapshot(pods=pods, podgroups=kept)
+
+    def pool_labels(self) -> dict[str, str]:
+        """The labels by which a node belongs to the group's pool."""
+        return {POOL_LABEL: self.group.pool} if self.group.pool else {}
+
+
+def waiting(pod: Pod) -> bool:
+    """Without a node, and not finished."""
+    return not pod.node and pod.phase not in ("Succeeded", "Failed")
+
+
+def hanging(scene: Scene) -> tuple[str, ...]:
+    """Queues in a circle of parents in which a pod waits: the real scheduler's cycle never ends then."""
+    cyclic = set(scene.session.queues.cyclic)
+    if not cyclic:
+        return ()
+    jobs = scene.session.jobs.values()
+    return tuple(sorted(cyclic)) if any(job.pending and job.queue in cyclic for job in jobs) else ()
