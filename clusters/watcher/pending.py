@@ -5,7 +5,7 @@ backwards for a uid, and a uid that was deleted does not come back (Kubernetes g
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
@@ -16,14 +16,13 @@ MAX_TOMBSTONES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Objects to upsert and uids to delete. `complete`: uids of a whole list."""
+    """Objects to upsert and uids to delete."""
 
     upserts: Mapping[str, Any] = field(default_factory=dict)
     deletes: frozenset[str] = frozenset()
-    complete: frozenset[str] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.upserts or self.deletes or self.complete is not None)
+        return bool(self.upserts or self.deletes)
 
 
 def version_number(resource_version: str) -> int:
@@ -39,7 +38,6 @@ class Pending:
         self.known = known if known is not None else {}
         self._upserts: dict[str, Any] = {}
         self._deletes: set[str] = set()
-        self._complete: frozenset[str] | None = None
         self._tombstones: OrderedDict[str, int] = OrderedDict()
         self._closed = False
 
@@ -63,26 +61,27 @@ class Pending:
         with self._changed:
             self._bury(uid, version_number(resource_version))
 
-    def complete(self, uids: frozenset[str], list_version: str) -> None:
-        """Note a list that was read to its end: what is known, older than it and not in it, is gone."""
+    def complete(self, absent: Iterable[str], list_version: str) -> None:
+        """Note what a list that was read to its end did not hold: of that, what is not newer than it is gone."""
         number = version_number(list_version)
         with self._changed:
-            for uid in [uid for uid in self.known if uid not in uids]:
-                if version_number(self.known[uid]) <= number or not number:
+            for uid in absent:
+                known = self.known.get(uid)
+                if known is not None and (version_number(known) <= number or not number):
                     self._bury(uid, number)
-            self._complete = uids
 
-    def forget_absent(self, uids: frozenset[str]) -> None:
-        """Drop from `known` what is not in `uids`, without deleting anything: for kinds whose rows outlive objects."""
+    def forget(self, absent: Iterable[str]) -> None:
+        """Drop from `known` without deleting anything: for kinds whose rows outlive objects."""
         with self._changed:
-            for uid in [uid for uid in self.known if uid not in uids and uid not in self._upserts]:
-                del self.known[uid]
+            for uid in absent:
+                if uid not in self._upserts:
+                    self.known.pop(uid, None)
 
     def take(self) -> Batch:
         """Everything that waits; empties it."""
         with self._changed:
-            batch = Batch(self._upserts, frozenset(self._deletes), self._complete)
-            self._upserts, self._deletes, self._complete = {}, set(), None
+            batch = Batch(self._upserts, frozenset(self._deletes))
+            self._upserts, self._deletes = {}, set()
             self._changed.notify_all()
             return batch
 

@@ -60,9 +60,9 @@ def release(cluster_id: UUID, watcher: str) -> None:
 def write_batch(cluster_id: UUID, watcher: str, kind: ObservedKind, batch: Batch) -> list[Change]:
     """Make the batch true in the database; what changed. Raises `LeaseLost`, and the database's errors.
 
-    A batch that only says that a list was read completely, with nothing to change, costs no statement.
+    An empty batch costs no statement.
     """
-    if not (batch.upserts or batch.deletes):
+    if not batch:
         return []
     with transaction.atomic():
         lease = {"watcher_until": timezone.now() + LEASE, **VERSIONS.get(kind.model, {})}

@@ -18,7 +18,7 @@ import structlog
 
 from clusters import wire
 from clusters.kinds import Kind
-from clusters.kube.client import ItemList, KubeGateway, WatchEvent
+from clusters.kube.client import ItemList, KubeGateway, WatchEvent, storable
 from clusters.kube.errors import GatewayError, Gone, NotServed
 from clusters.watcher.pending import Pending
 
@@ -103,18 +103,18 @@ class Stream:
     def relist(self) -> None:
         """Read the whole list. Only when its last page was read does what is absent count as deleted."""
         path = self._kind.path()
-        seen: set[str] = set()
+        absent = set(self.pending.known)
         resource_version = ""
         for page in self.gateway.iter_pages(path, self.kind.decode_page):
-            self._read_page(page.items, seen)
+            self._read_page(page.items, absent)
             resource_version = page.resource_version
             self.state.event_at = datetime.now(UTC)
             if self.stopped.is_set():
                 return
         if self.kind.mirrors_deletes:
-            self.pending.complete(frozenset(seen), resource_version)
+            self.pending.complete(absent, resource_version)
         else:
-            self.pending.forget_absent(frozenset(seen))
+            self.pending.forget(absent)
         self.state.lists += 1
         self.state.listed_at = datetime.now(UTC)
         self.state.resource_version = resource_version
@@ -162,13 +162,13 @@ class Stream:
             self._read(item, uid, version)
         self.state.resource_version = version
 
-    def _read_page(self, items: list[Any], seen: set[str]) -> None:
+    def _read_page(self, items: list[Any], absent: set[str]) -> None:
         """Note the objects of a page. Most are as they were: of those nothing needs to be decided anew."""
         known = self.pending.known
         for item in items:
             uid, version = _identity(item)
             if known.get(uid) == version or self._read(item, uid, version):
-                seen.add(uid)
+                absent.discard(uid)
 
     def _read(self, item: Any, uid: str, version: str) -> bool:
         """Note one object; whether it is of interest."""
@@ -176,7 +176,7 @@ class Stream:
             if uid in self.pending.known:
                 self.pending.delete(uid, "0")
             return False
-        self.pending.upsert(uid, version, item)
+        self.pending.upsert(uid, version, storable(item))
         return True
 
     def _healed(self) -> None:

@@ -22,6 +22,7 @@ from clusters.models import Cluster  # noqa: E402
 from clusters.watcher import store  # noqa: E402
 from clusters.watcher.cluster_watch import FLUSH_SECONDS, ClusterWatch  # noqa: E402
 from clusters.watcher.observed import OBSERVED, ObservedKind  # noqa: E402
+from clusters.watcher.process import spare_the_collector  # noqa: E402
 from controlplane import prepare, simulated  # noqa: E402
 
 WATCHER = "bench"
@@ -61,6 +62,7 @@ def start_watch(cluster: Cluster, kinds: Iterable[ObservedKind], told: Iterable[
     """Streams that read; `flush` writes."""
     if not store.claim(cluster.pk, WATCHER):
         raise RuntimeError("another watcher has the cluster")
+    spare_the_collector()
     watch = ClusterWatch(cluster, WATCHER, tuple(told), tuple(kinds))
     watch.start_reading()
     return watch

@@ -92,7 +92,7 @@ def test_a_restart_at_any_point_is_healed_by_the_next_list(history: History, see
     alive = final(history)
     for uid, version in alive.items():
         restarted.upsert(uid, str(version), version)
-    restarted.complete(frozenset(alive), str(len(history)))
+    restarted.complete(set(restarted.known) - set(alive), str(len(history)))
     write(restarted, rows)
 
     assert rows == alive
@@ -102,7 +102,7 @@ def test_a_list_from_a_stale_replica_moves_nothing_backwards_and_deletes_nothing
     pending: Pending = Pending({"a": "5", "b": "9", "c": "2"})
 
     assert not pending.upsert("a", "3", "old")
-    pending.complete(frozenset({"a"}), "4")
+    pending.complete({"b", "c"}, "4")
     batch = pending.take()
 
     assert batch.upserts == {}
@@ -121,7 +121,7 @@ def test_a_deleted_uid_does_not_come_back_from_a_stale_list() -> None:
 def test_what_is_unchanged_costs_nothing() -> None:
     pending: Pending = Pending({"a": "5"})
     pending.upsert("a", "5", object())
-    pending.complete(frozenset({"a"}), "7")
+    pending.complete((), "7")
 
     batch = pending.take()
 

@@ -254,3 +254,18 @@ def test_one_odd_object_hides_no_other(start: Start) -> None:
     until(lambda: "uid-c" in stream.pending.known)
 
     assert set(stream.pending.known) == {"uid-a", "uid-b", "uid-c"}
+
+
+def test_nul_characters_which_a_database_cannot_hold_are_replaced_in_lists_and_events(start: Start) -> None:
+    def bad(name: str, version: int) -> object:
+        return node(name, version=version, labels={"note": "x\x00y"})
+
+    def follow(exchange: Exchange) -> None:
+        exchange.events(("ADDED", bad("b", 2)), end=False)
+        server.hold(exchange)
+
+    server, stream = start(lambda e: e.page([bad("a", 1)], "1"), follow)
+    until(lambda: len(stream.pending.known) == 2)
+
+    labels = [item.metadata.labels for item in stream.pending.take().upserts.values()]
+    assert [one["note"] for one in labels] == ["x\ufffdy", "x\ufffdy"]

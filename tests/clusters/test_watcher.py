@@ -388,7 +388,7 @@ def test_field_report_9_gpu_memory_is_charged_by_what_the_node_has_whichever_is_
 
 def test_each_batch_of_nodes_or_pods_raises_the_version_by_which_pages_keep_what_they_computed(mine: Cluster) -> None:
     store.write_batch(mine.pk, ME, KINDS["nodes"], batch_of(decoded(node("n1"), wire.NodeObject)))
-    store.write_batch(mine.pk, ME, KINDS["pods"], Batch(complete=frozenset()))
+    store.write_batch(mine.pk, ME, KINDS["pods"], Batch())
 
     mine.refresh_from_db()
 
