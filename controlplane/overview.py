@@ -16,6 +16,7 @@ from accounts.permissions import has_right
 from clusters.components import COMPONENTS
 from clusters.gpus import GpuStrip
 from clusters.models import Cluster
+from clusters.node_presenting import uncounted_words
 from clusters.selectors import WatchState, gpu_strip, stale_clusters
 from controlplane import health
 from core.templatetags.quantities import gpus as in_words
@@ -134,6 +135,8 @@ def strip_tiles(strip: GpuStrip, pools: int, query: str) -> list[Tile]:
     count = ngettext("%(n)d node", "%(n)d nodes", strip.nodes) % {"n": strip.nodes}
     pooled = ngettext("%(n)d pool", "%(n)d pools", pools) % {"n": pools}
     over = gettext("%(n)s held beyond what nodes can give") % {"n": in_words(strip.over)} if strip.over else ""
+    if strip.uncounted:
+        over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
     return [
         Tile(gettext("GPUs in total"), strip.total, sub=f"{count}, {pooled}", url=where()),
         Tile(

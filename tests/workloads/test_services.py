@@ -266,6 +266,27 @@ def test_a_pool_chosen_beside_the_document_stays_through_every_change(
     assert workload.node_pool == h200
 
 
+def test_24_what_waits_in_a_full_pool_is_moved_to_another_one_while_it_is_suspended(
+    submit: Any, quota: Any, h200: Any, admin: Any, actor: Any
+) -> None:
+    Quota.objects.create(
+        cluster=h200.cluster, project=quota.project, node_pool=h200, queue_name="assistant-h200", gpu_deserved=32
+    )
+    workload = submit(MULTINODE)
+    text = edit(MULTINODE, {("spec", "labels"): {"kai.scheduler/node-pool": "h200"}})
+
+    with pytest.raises(InvalidInput, match="suspend it first"):
+        services.update_workload(actor(admin), workload=workload, source=text)
+    services.suspend_workload(actor(admin), workload=workload)
+    Workload.objects.update(phase="Stopped")
+    workload.refresh_from_db()
+    services.update_workload(actor(admin), workload=workload, source=text)
+    services.resume_workload(actor(admin), workload=workload)
+
+    workload.refresh_from_db()
+    assert (workload.node_pool, workload.desired_phase) == (h200, "Running")
+
+
 def test_a_clone_is_the_same_document_under_another_name(submit: Any) -> None:
     workload = submit(PASTED)
 

@@ -64,6 +64,30 @@ def test_19_saved_views_count_what_the_list_shows(workload: Workload, submit: An
     assert table.total == 1
 
 
+def test_19_a_deleted_one_leaves_every_count_at_once(
+    workload: Workload, submit: Any, client_of: Any, admin: Any
+) -> None:
+    """A blocker and two that wait; one of these is deleted."""
+    client, waiting = client_of(admin), [submit(MULTINODE.replace("name: qwen", f"name: q-{n}")) for n in (1, 2)]
+    Workload.objects.filter(pk__in=[row.pk for row in waiting]).update(phase="Pending", waiting_since=timezone.now())
+    Workload.objects.filter(pk=workload.pk).update(phase="Running")
+
+    def counts() -> set[int]:
+        table = client.get(reverse("workloads:list"), {"filter": "phase==Pending"}).context["table"]
+        overview = client.get("/").context
+        return {
+            table.total,
+            next(view.count for view in table.views if str(view.label) == "Waiting"),
+            next(row.count for row in overview["phases"] if row.phase == "Pending"),
+            sum(row.count for row in overview["causes"]),
+            client.get("/api/v1/workloads/count?filterBy=phase==Pending").json()["count"],
+        }
+
+    assert counts() == {2}
+    client.post(reverse("workloads:delete", args=[waiting[0].pk]), {"confirm": "q-1"})
+    assert counts() == {1}
+
+
 def test_an_outsider_sees_no_row_and_404(workload: Workload, client_of: Any, outsider: Any) -> None:
     client = client_of(outsider)
 

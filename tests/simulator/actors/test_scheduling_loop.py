@@ -156,6 +156,43 @@ def test_a_pool_without_a_shard_starts_nothing_until_there_is_one(play):
     play(scenario)
 
 
+def test_field_report_24_each_pool_says_its_own_reason_and_is_tried_again_when_it_is_freed(play):
+    """Two pools of one node each, both full: what waits for either starts as soon as that one has room."""
+
+    async def scenario(cluster):
+        for name, node in (("first", "gpu-b3-1"), ("second", "gpu-b3-2")):
+            await cluster.client.patch(NODE, node, None, {"metadata": {"labels": {POOL: name}}})
+            await cluster.add_queue(name)
+            await cluster.client.patch(KAI_QUEUE, name, None, {"metadata": {"labels": {POOL: name}}})
+            shard = {
+                "apiVersion": KAI_SCHEDULING_SHARD.api_version,
+                "kind": "SchedulingShard",
+                "metadata": {"name": name},
+                "spec": {"partitionLabelValue": name},
+            }
+            await cluster.client.create(KAI_SCHEDULING_SHARD, shard)
+            await cluster.client.create(POD, pod(f"holds-{name}", 8, name, **{POOL: name}), "team")
+        await cluster.running(2)
+        for name in ("first", "second"):
+            await cluster.client.create(POD, pod(f"waits-{name}", 8, name, **{POOL: name}), "team")
+
+        for name in ("first", "second"):
+            condition = await cluster.wait_for(lambda name=name: verdict(cluster, f"pg-waits-{name}"))
+            assert condition["nodePool"] == name
+        await cluster.client.delete(POD, "holds-second", "team")
+
+        async def started(name):
+            found = await cluster.client.get(POD, name, "team")
+            return found["spec"].get("nodeName")
+
+        assert await cluster.wait_for(lambda: started("waits-second")) == "gpu-b3-2"
+        assert not await started("waits-first")
+        await cluster.client.delete(POD, "holds-first", "team")
+        assert await cluster.wait_for(lambda: started("waits-first")) == "gpu-b3-1"
+
+    play(scenario)
+
+
 def test_a_duration_go_cannot_read_stops_the_scheduler_until_it_is_gone(play):
     async def scenario(cluster):
         await cluster.add_queue("broken")
