@@ -1,5 +1,7 @@
 """The actions of a cycle in KAI's order, and what is reported at its end."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from scheduling import verdicts
@@ -32,10 +34,19 @@ from scheduling.structs import (
 
 
 class Actions:
-    """Runs one cycle and collects its outcome."""
+    """Runs one cycle and collects its outcome. ``session``: one that stands already for this snapshot; ``jobs``:
+    those that take part and are reported, all where none are named."""
 
-    def __init__(self, snapshot: Snapshot, config: SchedulerConfig) -> None:
-        self.session = Session(snapshot, config)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        config: SchedulerConfig,
+        *,
+        session: Session | None = None,
+        jobs: Collection[Job] | None = None,
+    ) -> None:
+        self.session = Session(snapshot, config) if session is None else session
+        self.jobs: Collection[Job] = self.session.jobs.values() if jobs is None else jobs
         self.placer = Placer(self.session)
         self.bound: dict[str, str] = {}
         self.gpu_groups: dict[str, tuple[str, ...]] = {}
@@ -50,7 +61,7 @@ class Actions:
 
     def run(self) -> CycleResult:
         """All actions, then the report."""
-        for job in self.session.jobs.values():
+        for job in self.jobs:
             if job.queue not in self.session.queues.by_name:
                 job.errors.append(verdicts.queue_missing(job.queue))
         self.allocate()
@@ -63,7 +74,7 @@ class Actions:
 
     def waiting(self) -> list[Job]:
         """Jobs with pending pods of which enough exist."""
-        return [job for job in self.session.jobs.values() if job.pending and job.root.ready]
+        return [job for job in self.jobs if job.pending and job.root.ready]
 
     def queue_of(self, jobs: list[Job]) -> JobQueue:
         """Jobs in the order of their turns."""
@@ -180,7 +191,7 @@ class Actions:
     def _evict_stale(self) -> None:
         """Gangs that run below their minimum for longer than the grace lose their remaining pods."""
         session = self.session
-        for job in session.jobs.values():
+        for job in self.jobs:
             if not job.stale:
                 continue
             since = session.now if job.group.stale_since is None else job.group.stale_since
@@ -219,7 +230,7 @@ class Actions:
             elif task.status is Status.PIPELINED:
                 self._promise(task)
             task.virtual = False
-        session.journal.clear()
+        session.settle()
 
     def _promise(self, task: Task) -> None:
         node = self.session.nodes.names[task.node]
@@ -233,7 +244,7 @@ class Actions:
         conditions: dict[str, Condition] = {}
         pod_conditions: dict[str, PodCondition] = {}
         cleared: list[str] = []
-        for job in self.session.jobs.values():
+        for job in self.jobs:
             self._report_job(job, conditions, pod_conditions, cleared)
         return CycleResult(
             bound=self.bound,

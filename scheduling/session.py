@@ -1,6 +1,7 @@
 """The state of one cycle: nodes, queues and jobs built from a snapshot, and a journal to undo attempts."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class Session:
         self.queues = QueueTree(snapshot.queues)
         self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups if heeded(group)}
         self.journal: list[tuple[str, Task, Entry]] = []
+        self._settled: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
         self.budget = config.search_budget
         if any(pod.anti_affinity or pod.pod_affinity for pod in snapshot.pods):
@@ -76,17 +78,13 @@ class Session:
 
     def _fill_jobs(self, pods: list[Pod], columns: Columns, restless: set[int]) -> None:
         """Give the jobs their pods; those of a calm gang are made only when somebody asks for them."""
-        groups, statuses, rows = columns
+        groups = columns[0]
         order = np.argsort(groups, kind="stable")
         bounds = np.searchsorted(groups[order], np.arange(len(self.jobs) + 1)).tolist()
         for number, job in enumerate(self.jobs.values()):
             own = order[bounds[number] : bounds[number + 1]]
 
-            def make(own: NDArray[np.intp] = own) -> list[Task]:
-                members = [(pods[each], Status(int(statuses[each])), int(rows[each])) for each in own.tolist()]
-                members.sort(key=lambda member: pod_order(member[0]))
-                return [Task(pod, status, row) for pod, status, row in members]
-
+            make = partial(_tasks_of, pods, columns, own)
             if number in restless or job.group.subgroups:
                 held = job.allocated
                 for task in make():
@@ -157,6 +155,17 @@ class Session:
         """Undo everything since the mark, latest first."""
         while len(self.journal) > mark:
             self.journal.pop()[2]()
+
+    def settle(self) -> None:
+        """Make the journal final for this cycle: only ``restore`` takes it back."""
+        self._settled.extend(self.journal)
+        self.journal.clear()
+
+    def restore(self) -> None:
+        """Undo everything that the session went through since it was built."""
+        self.rollback(0)
+        self.journal, self._settled = self._settled, self.journal
+        self.rollback(0)
 
     def allocate(self, task: Task, row: int) -> None:
         """Give a pending pod idle resources of a node: it will be bound."""
@@ -248,6 +257,14 @@ HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
 
 def _column(values: Iterable[int]) -> NDArray[np.intp]:
     return np.array(list(values), dtype=np.intp)
+
+
+def _tasks_of(pods: list[Pod], columns: Columns, own: NDArray[np.intp]) -> list[Task]:
+    """The tasks of these pods, in order."""
+    _, statuses, rows = columns
+    members = [(pods[each], Status(int(statuses[each])), int(rows[each])) for each in own.tolist()]
+    members.sort(key=lambda member: pod_order(member[0]))
+    return [Task(pod, status, row) for pod, status, row in members]
 
 
 def _promise_tasks(job: Job, count: int, make: Callable[[], list[Task]]) -> None:
