@@ -71,6 +71,7 @@ SCOPED_PAGES = (
     "topology:topology-list",
     "topology:node-pool-list",
     "metrics:gpu-utilisation",
+    "organizations:fair-share",
     "workloads:list",
 )
 MAX_CHOICES = 50
@@ -88,6 +89,7 @@ NAVIGATION: Sequence[tuple[Text, Sequence[Page]]] = (
         (
             Page(_("Projects"), "folder", "organizations:project-list", "project:read"),
             Page(_("Departments"), "building-2", "organizations:department-list", "department:read"),
+            Page(_("Fair share"), "scale", "organizations:fair-share", "project:read"),
         ),
     ),
     (

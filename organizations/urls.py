@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from organizations.views import departments, projects
+from organizations.views import departments, fair_share, projects
 
 app_name = "organizations"
 
@@ -23,5 +23,6 @@ urlpatterns = [
     path("projects/<str:pk>/yaml/", projects.project_yaml, name="project-yaml"),
     path("projects/<str:pk>/edit/", projects.project_edit, name="project-edit"),
     path("projects/<str:pk>/delete/", projects.project_delete, name="project-delete"),
+    path("fair-share/", fair_share.fair_share, name="fair-share"),
     path("node-pools/<str:pk>/quotas/", departments.node_pool_quotas, name="node-pool-quotas"),
 ]

@@ -2,11 +2,17 @@
 
 from django.urls import path
 
-from organizations.api import project_views, views
+from organizations.api import fair_share, project_views, views
 
 ROOT = "v1/org-unit"
 
 urlpatterns = (
+    path("v1/node-pools/<str:pool_id>/fair-share", fair_share.FairShareView.as_view(), name="fair-share"),
+    path(
+        "v1/node-pools/<str:pool_id>/fair-share/history",
+        fair_share.FairShareHistoryView.as_view(),
+        name="fair-share-history",
+    ),
     path(f"{ROOT}/priorities", views.PriorityListView.as_view(), name="priorities"),
     path(f"{ROOT}/departments", views.DepartmentListView.as_view(), name="departments"),
     path(f"{ROOT}/departments/count", views.DepartmentCountView.as_view(), name="departments-count"),

@@ -1,0 +1,239 @@
+"""`/api/v1/node-pools/{id}/fair-share`: the division of a pool among its queues, what-ifs, history.
+
+GPUs in devices, CPU in cores, memory in GB (10^9 bytes); null is unlimited. Queues that the caller may not name are
+one entry with their number.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from core.api.ids import number_of
+from core.api.views import ApiView
+from core.errors import InvalidInput, NotFound
+from organizations import fair_share_history as recorded
+from organizations.api.wire import rfc3339
+from organizations.fair_share import (
+    RESOURCES,
+    Board,
+    Row,
+    board_rows,
+    board_totals,
+    bound,
+    fair_share_board,
+    queue_names,
+)
+from organizations.fair_share_changes import read_what_if
+from organizations.fair_share_presenting import sentence_of
+from organizations.fair_share_words import people
+from organizations.models import Project
+from organizations.quota import UNLIMITED
+from scheduling.fairshare import Gift
+from scheduling.shares import LevelSteps
+from topology.models import NodePool
+
+RIGHT = "project:read"
+RESOURCE = OpenApiParameter("resource", OpenApiTypes.STR, enum=list(RESOURCES), default="gpu")
+WHAT_IF = [
+    OpenApiParameter("total", OpenApiTypes.STR, description="What if so much could be shared. Nothing is saved."),
+    OpenApiParameter("deserved.{queue}", OpenApiTypes.STR, description="What if this queue deserved so much."),
+    OpenApiParameter("limit.{queue}", OpenApiTypes.STR, description="What if this queue had this limit."),
+    OpenApiParameter("weight.{queue}", OpenApiTypes.STR, description="What if this queue had this over-quota weight."),
+]
+
+
+class FairShareView(ApiView):
+    """One node pool's queues."""
+
+    @extend_schema(parameters=[RESOURCE, *WHAT_IF])
+    def get(self, request: Request, pool_id: str) -> Response:
+        """Shares, holdings, debts and steps of one resource; with a what-if, those that it would give."""
+        pool, resource = find_pool(request, pool_id), read_resource(request)
+        board = fair_share_board(request.user, pool, now=timezone.now())
+        asked = read_what_if(request.query_params.dict(), board, resource)
+        if asked.faults:
+            raise InvalidInput(asked.faults)
+        if not asked.is_empty:
+            board = fair_share_board(request.user, pool, now=timezone.now(), changes=asked.changes)
+        return Response(board_json(board, resource) | {"whatIf": not asked.is_empty})
+
+
+class FairShareHistoryView(ApiView):
+    """How the division of a pool went over time."""
+
+    @extend_schema(
+        parameters=[
+            RESOURCE,
+            OpenApiParameter("queue", OpenApiTypes.STR, required=True),
+            OpenApiParameter("start", OpenApiTypes.DATETIME, description="A day ago by default; 14 days are kept."),
+        ]
+    )
+    def get(self, request: Request, pool_id: str) -> Response:
+        """One queue, a value every 5 minutes, at most 1000; where nothing was recorded there is none."""
+        pool, resource = find_pool(request, pool_id), read_resource(request)
+        queue = request.query_params.get("queue", "")
+        if not queue:
+            raise InvalidInput.of("queue", "Required parameter is missing", "the name of a queue")
+        if not queue_names(request.user, pool.cluster, [queue])[queue].text:
+            raise NotFound("Resource id not found.")
+        moments = list(recorded.history(pool, _start(request)))
+        points = recorded.series(moments, queue, resource)
+        values = [{"at": rfc3339(at), **_amounts(resource, amounts)} for at, amounts in points if amounts]
+        return Response({"queue": queue, "resource": resource, "values": values})
+
+
+def find_pool(request: Request, pool_id: str) -> NodePool:
+    """The visible pool of this id. Raises `NotFound`."""
+    require(request.user, RIGHT)
+    rows = NodePool.objects.select_related("cluster")
+    found: NodePool = rows.get_visible(request.user, pk=number_of(pool_id))
+    return found
+
+
+def read_resource(request: Request) -> str:
+    """`?resource=`. Raises `InvalidInput`."""
+    resource = request.query_params.get("resource", "gpu")
+    if resource not in RESOURCES:
+        raise InvalidInput.of("resource", f"{resource[:20]!r} is no resource", ", ".join(RESOURCES))
+    return resource
+
+
+def _start(request: Request) -> datetime:
+    text = request.query_params.get("start")
+    if text is None:
+        return timezone.now() - timedelta(days=1)
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise InvalidInput.of("start", f"{text[:40]!r} is no moment", "RFC 3339: 2026-11-29T10:00:00Z")
+    return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
+
+
+def board_json(board: Board, resource: str) -> dict[str, Any]:
+    """The whole division of one resource."""
+    totals = board_totals(board, resource)
+    rows = board_rows(board, resource)
+    return {
+        "nodePool": {"id": str(board.pool.pk), "name": board.pool.name},
+        "resource": resource,
+        "observedAt": rfc3339(board.shard.observed_at) if board.shard.observed_at else None,
+        "unknown": list(board.shard.unknown),
+        "total": _number(totals.shared),
+        "capacity": _number(totals.capacity),
+        "held": _number(totals.held),
+        "asked": _number(totals.asked),
+        "idleQuota": _number(totals.idle_quota),
+        "queues": [_row_json(board, resource, row) for row in rows],
+        "debts": _debts_json(board, resource),
+        "levels": [_level_json(board, resource, level) for level in board.division(resource).levels],
+    }
+
+
+def _row_json(board: Board, resource: str, row: Row) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "queue": row.queue or None,
+        "hidden": row.hidden,
+        "depth": row.depth,
+        "deserved": _or_null(row.deserved),
+        "limit": _or_null(row.limit),
+        "overQuotaWeight": None if row.weight is None else _number(row.weight),
+        "priority": row.priority,
+        "fairShare": _number(row.fair),
+        "allocated": _number(row.held),
+        "allocatedNonPreemptible": _number(row.fixed),
+        "requested": _number(row.asked),
+        "state": row.state or None,
+    }
+    owner = row.name.owner
+    if row.queue and owner is not None:
+        kind = "project" if isinstance(owner, Project) else "department"
+        found["owner"] = {"type": kind, "id": str(owner.pk), "name": owner.name}
+    if row.share is not None and row.holding is not None:
+        share = row.share
+        found |= {
+            "total": _number(people(resource, share.total)),
+            "guaranteed": _number(people(resource, share.guaranteed)),
+            "overQuota": _number(people(resource, share.over_quota)),
+            "unused": _number(people(resource, share.unused)),
+            "weights": share.weights,
+            "bound": share.bound.value,
+            "reclaimable": _number(people(resource, row.holding.borrowed)),
+            "sentence": sentence_of(board, resource, row),
+        }
+    return found
+
+
+def _debts_json(board: Board, resource: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "starved": _named(board, debt.starved),
+            "borrower": _named(board, debt.borrower),
+            "amount": _number(people(resource, debt.amount)),
+            "byQuota": debt.by_quota,
+        }
+        for debt in board.shares.debts[resource]
+        if board.name(debt.starved) or board.name(debt.borrower)
+    ]
+
+
+def _named(board: Board, queue: str) -> str | None:
+    return queue if board.name(queue) else None
+
+
+def _level_json(board: Board, resource: str, level: LevelSteps) -> dict[str, Any]:
+    def gifts(found: Sequence[Gift]) -> list[dict[str, Any]]:
+        return [
+            {
+                "queue": _named(board, gift.uid),
+                "amount": _number(people(resource, gift.amount)),
+                "part": _number(people(resource, gift.part)),
+            }
+            for gift in found
+        ]
+
+    return {
+        "parent": _named(board, level.parent) if level.parent else None,
+        "total": _number(people(resource, level.total)),
+        "unused": _number(people(resource, level.unused)),
+        "quotas": gifts(level.quotas),
+        "rounds": [
+            {
+                "priority": each.priority,
+                "leftOver": _number(people(resource, each.pot)),
+                "gifts": gifts(each.gifts),
+            }
+            for each in level.rounds
+        ],
+        "oddUnits": gifts(level.remainders),
+    }
+
+
+def _amounts(resource: str, amounts: recorded.Amounts) -> dict[str, Any]:
+    return {
+        "deserved": _or_null(bound(resource, amounts.deserved)),
+        "limit": _or_null(bound(resource, amounts.limit)),
+        "overQuotaWeight": amounts.weight,
+        "fairShare": _number(people(resource, amounts.fair)),
+        "allocated": _number(people(resource, amounts.held)),
+        "allocatedNonPreemptible": _number(people(resource, amounts.fixed)),
+        "requested": _number(people(resource, amounts.asked)),
+    }
+
+
+def _or_null(amount: Decimal) -> int | float | None:
+    return None if amount == UNLIMITED else _number(amount)
+
+
+def _number(amount: Decimal) -> int | float:
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
