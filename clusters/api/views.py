@@ -12,6 +12,7 @@ from clusters import selectors, services
 from clusters.api import wire
 from clusters.models import Cluster, Node
 from core.api.bodies import check_keys
+from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
@@ -92,6 +93,8 @@ class ClusterView(ApiView):
 
 class NodeListView(ApiView):
     """Nodes of all clusters, or of the one in the path."""
+
+    renderer_classes = RENDERERS
 
     def get(self, request: Request, cluster_id: str = "") -> Response:
         """`{nodes}`, filtered, sorted and paged."""

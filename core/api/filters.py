@@ -1,9 +1,9 @@
 """`filterBy`, `search`, `sortBy` and `sortOrder` of lists. Fields come from allowlists, never from the request."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from operator import and_, or_
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import F, Model, Q, QuerySet
@@ -48,8 +48,8 @@ def search(request: Request, rows: "QuerySet[Row]", paths: Sequence[str]) -> "Qu
             "search", "The text holds a NUL character or is too long", f"up to {MAX_SEARCH_LENGTH} characters"
         )
     words = text.split()[:MAX_SEARCH_WORDS]
-    matches = (reduce(or_, (Q(**{f"{path}__icontains": word}) for path in paths)) for word in words)
-    return rows.filter(reduce(and_, matches, Q()))
+    matches = (reduce(operator.or_, (Q(**{f"{path}__icontains": word}) for path in paths)) for word in words)
+    return rows.filter(reduce(operator.and_, matches, Q()))
 
 
 def sort(request: Request, rows: "QuerySet[Row]", fields: Mapping[str, str], *, default: str) -> "QuerySet[Row]":
@@ -62,3 +62,20 @@ def sort(request: Request, rows: "QuerySet[Row]", fields: Mapping[str, str], *, 
         raise InvalidInput.of("sortOrder", f"{order[:20]!r} is not an order", "asc, desc")
     path = F(fields[by])
     return rows.order_by(path.desc(nulls_last=True) if order == "desc" else path.asc(nulls_last=True), "pk")
+
+
+_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=@": lambda found, value: value.casefold() in found.casefold(),
+    "!@": lambda found, value: value.casefold() not in found.casefold(),
+    "=^": lambda found, value: found.casefold().startswith(value.casefold()),
+    "=$": lambda found, value: found.casefold().endswith(value.casefold()),
+}
+
+
+def compare(term: Term, found: Any) -> bool:
+    """Whether the term holds for a value that stands in no table: text, or a number for a filter of that kind."""
+    return _TESTS[term.operator](found if term.filter.kind == "number" else str(found), term.value)

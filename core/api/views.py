@@ -6,6 +6,7 @@ from typing import Any, NoReturn, TypeVar
 from django.db import transaction
 from django.http import HttpRequest
 from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -40,6 +41,9 @@ class ApiView(APIView):
         """Adds the headers of every answer, and settles the key of a POST."""
         if self.claim is not None:
             self.claim.settle(response)
+        if response.status_code >= 400:
+            # An error has its one shape, also where a list was asked for as CSV.
+            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
         for name, value in self.rate_headers.items():
             response.headers[name] = value
         return super().finalize_response(request, response, *args, **kwargs)

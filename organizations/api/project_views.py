@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.models import Cluster
+from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
@@ -77,6 +78,8 @@ def parent_of(request: Request, body: dict[str, Any], cluster: Cluster) -> Depar
 
 class ProjectListView(ApiView):
     """List and create."""
+
+    renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
         """Projects, sorted and paged."""

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.models import Cluster
+from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
@@ -65,6 +66,8 @@ def fresh_department(department: Department) -> dict[str, Any]:
 
 class DepartmentListView(ApiView):
     """List and create."""
+
+    renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
         """Departments, sorted and paged."""

@@ -10,7 +10,8 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.models import Cluster
 from core.api.bodies import check_keys
-from core.api.filters import filter_by, sort, terms_of
+from core.api.csv_rendering import RENDERERS
+from core.api.filters import compare, filter_by, sort, terms_of
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
@@ -19,7 +20,6 @@ from core.errors import Conflict, InvalidInput, NotFound
 from core.filters import Filter
 from topology import services
 from topology.api import wire
-from topology.api.terms import holds
 from topology.models import NodePool
 from topology.selectors import TopologyRow, topology_of, topology_rows
 from topology.selectors.topologies import find_topology
@@ -53,7 +53,7 @@ def matching_topologies(request: Request) -> list[TopologyRow]:
     facts = [
         {"name": row.name, "clusterId": str(row.cluster.pk), "source": row.source, "phase": row.phase} for row in rows
     ]
-    return [row for row, fact in zip(rows, facts, strict=True) if all(holds(term, fact) for term in terms)]
+    return [row for row, fact in zip(rows, facts, strict=True) if all(compare(t, fact[t.filter.key]) for t in terms)]
 
 
 class TopologyListView(ApiView):
@@ -127,6 +127,8 @@ def pool_response(pool: NodePool) -> dict[str, Any]:
 
 class NodePoolListView(ApiView):
     """List and create."""
+
+    renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
         """Pools, sorted and paged."""

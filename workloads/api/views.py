@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
+from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
@@ -62,6 +63,8 @@ def matching(request: Request) -> WorkloadQuerySet:
 
 class WorkloadListView(ApiView):
     """Run:ai's list."""
+
+    renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
         """Workloads, sorted and paged: `{workloads, next}`."""

@@ -22,6 +22,8 @@ KIND = "DynamoGraphDeployment"
 
 # The sentence is said in English on the wire; codes that Run:ai has go into `phaseReason`.
 _PHASE_REASONS = ("NonPreemptibleOverQuota", "OverLimit")
+# What a brief list of pods leaves out.
+FULL_POD = ("workloadName", "projectName")
 SUBMISSION_KEYS = ("metadata", "manifest", "manifestBase64Encoded", "desiredPhase")
 _METADATA = {"name", "useGivenNameAsPrefix", "projectId", "clusterId", "priority", "category", "preemptibility"}
 

@@ -1,0 +1,164 @@
+"""`/api/v1/workloads/{id}/events`, `…/history` and `/api/v1/workloads/pods`: what was seen of workloads."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import require
+from clusters.models import ClusterEvent, Pod
+from core.api.csv_rendering import RENDERERS
+from core.api.filters import filter_by, search, sort
+from core.api.pagination import paginate, slice_of
+from core.api.views import ApiView
+from core.errors import InvalidInput
+from core.filters import Filter
+from workloads import observed, selectors
+from workloads.api import wire
+from workloads.api.views import find
+from workloads.models import Workload
+
+POD_FILTERS = (
+    Filter(key="clusterId", label="clusterId", lookup="cluster__id"),
+    Filter(key="workloadId", label="workloadId", lookup="workload"),
+    Filter(key="nodeName", label="nodeName", lookup="node_name"),
+    Filter(key="createdAt", label="createdAt", lookup="created_at", kind="time"),
+    Filter(key="deletedAt", label="deletedAt", lookup="deletion_requested_at", kind="time"),
+)
+POD_SORTS = {
+    "clusterId": "cluster_id",
+    "workloadId": "workload",
+    "nodeName": "node_name",
+    "createdAt": "created_at",
+    "deletedAt": "deletion_requested_at",
+}
+ENDED = ("Succeeded", "Failed")
+
+
+class WorkloadEventsView(ApiView):
+    """What the cluster said about one workload in the last day."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """`{events, next}`, the newest first."""
+        workload = find(request, workload_id)
+        order = request.query_params.get("sortOrder") or "desc"
+        if order not in ("asc", "desc"):
+            raise InvalidInput.of("sortOrder", f"{order[:20]!r} is not an order", "asc, desc")
+        rows = observed.events_of(workload)
+        found, following = paginate(request, rows if order == "desc" else rows.reverse())
+        return Response(with_next({"events": [event_json(row) for row in found]}, following))
+
+
+class WorkloadHistoryView(ApiView):
+    """Events and the phase that holds, as one list."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """`{records, next}`, the newest first. Of phases only the present one has a time that was recorded."""
+        workload = find(request, workload_id)
+        limit, offset = slice_of(request)
+        last = offset + limit + 1
+        records = [_event_record(row) for row in observed.events_of(workload)[:last]]
+        records = sorted([*records, phase_record(workload)], key=_made_at, reverse=True)[:last]
+        following = offset + limit if len(records) == last else None
+        return Response(with_next({"records": records[offset : offset + limit]}, following))
+
+
+class PodListView(ApiView):
+    """The pods of all workloads that one may see."""
+
+    renderer_classes = RENDERERS
+
+    def get(self, request: Request) -> Response:
+        """`{pods, next}`. `verbosity` brief or full: full has the names of workload and project too."""
+        full = _one_of(request, "verbosity", ("brief", "full")) == "full"
+        workloads, rows = visible_pods(request)
+        found, following = paginate(request, sort(request, rows, POD_SORTS, default="createdAt"))
+        pods = [wire.pod_json(workloads[pod.workload], pod) for pod in found]
+        shown = pods if full else [{k: v for k, v in p.items() if k not in wire.FULL_POD} for p in pods]
+        return Response(with_next({"pods": shown}, following))
+
+
+class PodCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": visible_pods(request)[1].count()})
+
+
+def visible_pods(request: Request) -> tuple[Mapping[str, Workload], QuerySet[Pod]]:
+    """Workloads by id, and those of their pods that `filterBy`, `search`, `completed` and `deleted` ask for."""
+    require(request.user, "workloads:read")
+    workloads = {str(row.pk): row for row in selectors.workloads_of(request.user)}
+    rows = search(request, Pod.objects.filter(workload__in=workloads), ("name", "node_name", "component"))
+    completed = _one_of(request, "completed", ("all", "true", "false"))
+    if completed != "all":
+        rows = rows.filter(Q(phase__in=ENDED) if completed == "true" else ~Q(phase__in=ENDED))
+    if _one_of(request, "deleted", ("false", "true")) == "true":
+        rows = rows.none()  # a pod that is gone is not kept
+    return workloads, filter_by(request, rows, POD_FILTERS)
+
+
+def event_json(event: ClusterEvent) -> dict[str, Any]:
+    """Schema Event. `createdAt` is when it was last said; an object without a uid is left out."""
+    found = {
+        "createdAt": wire.rfc3339(event.last_seen_at),
+        "type": event.type,
+        "clusterId": str(event.cluster_id),
+        "message": event.message,
+        "reason": event.reason,
+        "source": event.source,
+        "count": event.count,
+    }
+    if _is_uuid(event.uid):
+        found["id"] = event.uid
+    if _is_uuid(event.involved_uid):
+        found["involvedObject"] = {
+            "uid": event.involved_uid,
+            "kind": event.involved_kind,
+            "name": event.involved_name,
+            "namespace": event.namespace,
+        }
+    return found
+
+
+def phase_record(workload: Workload) -> dict[str, Any]:
+    """Since when the workload is in its phase."""
+    shown = wire.workload_json(workload)
+    update = {"phase": shown["phase"], "phaseMessage": shown["phaseMessage"]}
+    return {
+        "meta": {"creationTimestamp": shown["phaseUpdatedAt"], "type": "PhaseUpdate"},
+        "spec": {"phaseUpdate": update},
+    }
+
+
+def with_next(body: dict[str, Any], following: int | None) -> dict[str, Any]:
+    """The envelope of lists that say where the next page begins."""
+    return body if following is None else {**body, "next": following}
+
+
+def _event_record(event: ClusterEvent) -> dict[str, Any]:
+    shown = event_json(event)
+    return {"meta": {"creationTimestamp": shown["createdAt"], "type": "Event"}, "spec": {"event": shown}}
+
+
+def _made_at(record: Mapping[str, Any]) -> str:
+    return str(record["meta"]["creationTimestamp"])
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def _one_of(request: Request, name: str, allowed: tuple[str, ...]) -> str:
+    """A choice of the query, the first of `allowed` without one. Raises `InvalidInput`."""
+    value = request.query_params.get(name) or allowed[0]
+    if value not in allowed:
+        raise InvalidInput.of(name, f"{value[:20]!r} is not allowed", ", ".join(allowed))
+    return value
