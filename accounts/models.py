@@ -127,7 +127,7 @@ class AccessRule(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.user_id or self.group}: {self.role} on {self.scope_type} {self.scope_id}".rstrip()
+        return f"{self.user or self.group}: {self.role} on {self.scope_type} {self.scope_id}".rstrip()
 
 
 class AccessKey(models.Model):

@@ -12,6 +12,12 @@ PUBLIC = {"accounts:login", "accounts:logout", "healthz", "readyz", "metrics", "
 # The stream lasts as long as it is read, tests/controlplane/test_live.py has its contracts; the schema has a format
 # of its own.
 STREAMS = {"live", "api-schema"}
+COLLECTIONS = {
+    "clusters", "nodes", "network-topologies", "node-pools", "departments", "projects", "workloads", "users",
+    "service-accounts", "apps", "access-keys", "user-applications", "access-rules", "roles",
+}  # fmt: skip
+# What belongs to the whole installation: it looks the same to everybody who may read its kind somewhere.
+GLOBAL = {"roles", "workload-categories", "workload-types", "workload-priorities", "idps", "settings"}
 _SKIPPED = {"api", "v1", "v2", "org-unit", "gpu-utilisation"}
 
 
@@ -31,7 +37,8 @@ class Route:
         if "<" not in self.pattern:
             return ""
         parts = [part for part in self.pattern.split("<")[0].split("/") if part and part not in _SKIPPED]
-        return parts[0] if parts else self.pattern.split("/")[0]
+        known = (part for part in reversed(parts) if part in COLLECTIONS)
+        return next(known, parts[0] if parts else self.pattern.split("/")[0])
 
     def path(self, pk: object = "") -> str:
         return "/" + re.sub(r"<[^>]+>", str(pk), self.pattern)
@@ -60,4 +67,6 @@ def pk_of(route: Route, cast: Mapping[str, Any]) -> object:
     if not route.kind:
         return ""
     # Nodes have Kubernetes' uid as their id in the API.
-    return cast["nodes"].uid if route.is_api and route.kind == "nodes" else cast[route.kind].pk
+    if route.is_api and route.kind == "nodes":
+        return cast["nodes"].uid
+    return "1" if route.kind in GLOBAL else cast[route.kind].pk

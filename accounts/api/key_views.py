@@ -1,0 +1,148 @@
+"""`/api/v1/service-accounts` and `/api/v1/access-keys`, under the names that Run:ai had for them before too."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import services
+from accounts.api import wire
+from accounts.permissions import require
+from accounts.requests import actor_of
+from accounts.selectors import find_any_key, find_own_key, find_service_account, live_keys, own_keys, service_accounts
+from core.api.bodies import check_keys
+from core.api.views import ApiView
+
+
+class ServiceAccountListView(ApiView):
+    """List and create. `secret_name` is what the answer calls the secret."""
+
+    secret_name = "clientSecret"  # noqa: S105
+
+    def get(self, request: Request) -> Response:
+        """All service accounts, as a bare list."""
+        require(request.user, "service-account:read")
+        return Response([wire.service_account_json(row) for row in service_accounts(request.user).order_by("name")])
+
+    def post(self, request: Request) -> Response:
+        """Create one; its secret is shown this once. 201."""
+        body = self.body()
+        check_keys(body, ("name",))
+        name = wire.read_text(body, "name")
+
+        def create() -> dict[str, Any]:
+            account, key, secret = services.create_service_account(actor_of(request), name=name)
+            return {"id": str(account.pk), "name": name, "clientId": key.client_id, self.secret_name: secret}
+
+        return Response(self.write(create), status=201)
+
+
+class ServiceAccountView(ApiView):
+    """One service account."""
+
+    def get(self, request: Request, account_id: str) -> Response:
+        """The account."""
+        return Response(wire.service_account_json(find_service_account(request.user, account_id)))
+
+    def patch(self, request: Request, account_id: str) -> Response:
+        """Switch it on or off."""
+        account, body = find_service_account(request.user, account_id), self.body()
+        check_keys(body, ("enabled",))
+        enabled = wire.read_flag(body, "enabled")
+        self.write(lambda: services.set_service_account_enabled(actor_of(request), account=account, enabled=enabled))
+        return Response(status=200)
+
+    def delete(self, request: Request, account_id: str) -> Response:
+        """Delete it with its access rules. 204."""
+        account = find_service_account(request.user, account_id)
+        self.write(lambda: services.delete_service_account(actor_of(request), account=account))
+        return Response(status=204)
+
+
+class ServiceAccountSecretView(ApiView):
+    """A new secret."""
+
+    secret_name = "clientSecret"  # noqa: S105
+
+    def post(self, request: Request, account_id: str) -> Response:
+        """It is shown this once; the old one ends."""
+        account = find_service_account(request.user, account_id)
+        secret = self.write(lambda: services.renew_service_account_secret(actor_of(request), account=account))
+        return Response({self.secret_name: secret})
+
+
+class AccessKeyListView(ApiView):
+    """One's own keys."""
+
+    secret_name = "clientSecret"  # noqa: S105
+    wrapped = True
+
+    def get(self, request: Request) -> Response:
+        """All of them."""
+        rows = [wire.access_key_json(key) for key in own_keys(request.user).order_by("name")]
+        return Response({"accessKeys": rows} if self.wrapped else rows)
+
+    def post(self, request: Request) -> Response:
+        """Create one; its secret is shown this once. `expiresAt` is Muster's. 201."""
+        body = self.body()
+        check_keys(body, ("name", "expiresAt"))
+        name, expires_at = wire.read_text(body, "name"), wire.read_time(body, "expiresAt")
+
+        def create() -> dict[str, Any]:
+            key, secret = services.create_access_key(actor_of(request), name=name, expires_at=expires_at)
+            shown = wire.access_key_json(key)
+            shown.pop("lastLogin")
+            return {**shown, self.secret_name: secret}
+
+        return Response(self.write(create), status=201)
+
+
+class AccessKeyView(ApiView):
+    """One of one's own keys."""
+
+    def get(self, request: Request, key_id: str) -> Response:
+        """The key, without its secret."""
+        return Response(wire.access_key_json(find_own_key(request.user, key_id)))
+
+    def delete(self, request: Request, key_id: str) -> Response:
+        """Revoke it and its tokens. 204."""
+        key = find_own_key(request.user, key_id)
+        self.write(lambda: services.revoke_access_key(actor_of(request), key=key))
+        return Response(status=204)
+
+
+class AccessKeySecretView(ApiView):
+    """A new secret for one of one's own keys."""
+
+    def post(self, request: Request, key_id: str) -> Response:
+        """It is shown this once; the old one ends."""
+        key = find_own_key(request.user, key_id)
+        secret = self.write(lambda: services.renew_access_key_secret(actor_of(request), key=key))
+        return Response({"clientSecret": secret})
+
+
+class AllAccessKeysView(ApiView):
+    """Everybody's keys, for administrators."""
+
+    wrapped = True
+
+    def get(self, request: Request) -> Response:
+        """`clientId` and `createdBy` narrow it."""
+        require(request.user, "access-keys:read")
+        rows = live_keys().order_by("user__email", "name")
+        if client_id := request.query_params.get("clientId"):
+            rows = rows.filter(client_id=client_id[:64].replace("\x00", ""))
+        if owner := request.query_params.get("createdBy"):
+            rows = rows.filter(user__email=owner[:254].replace("\x00", "").lower())
+        found = [wire.access_key_json(key, owned=True) for key in rows]
+        return Response({"accessKeys": found} if self.wrapped else found)
+
+
+class AnyAccessKeyView(ApiView):
+    """Anybody's key."""
+
+    def delete(self, request: Request, key_id: str) -> Response:
+        """Revoke it and its tokens. 204."""
+        key = find_any_key(request.user, key_id)
+        self.write(lambda: services.revoke_access_key(actor_of(request), key=key))
+        return Response(status=204)

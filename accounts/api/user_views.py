@@ -1,0 +1,118 @@
+"""`/api/v1/users` and `/api/v1/me/password`."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import services
+from accounts.api import wire
+from accounts.models import User
+from accounts.permissions import require
+from accounts.requests import actor_of
+from accounts.selectors import find_person, people
+from core.api.bodies import check_keys
+from core.api.filters import filter_by, search, sort
+from core.api.pagination import paginate
+from core.api.views import ApiView
+from core.filters import Filter
+
+FILTERS = (
+    Filter(key="username", label="username", lookup="email"),
+    Filter(key="createdBy", label="createdBy", lookup="created_by"),
+    Filter(key="lastLogin", label="lastLogin", lookup="last_login", kind="time"),
+    Filter(key="creationTime", label="creationTime", lookup="created_at", kind="time"),
+    Filter(key="lastUpdated", label="lastUpdated", lookup="updated_at", kind="time"),
+    Filter(key="isLocal", label="isLocal", lookup="is_local", kind="flag"),
+)
+SORTS = {
+    "username": "email",
+    "createdBy": "created_by",
+    "lastLogin": "last_login",
+    "creationTime": "created_at",
+    "lastUpdated": "updated_at",
+    "type": "is_local",
+}
+
+
+def matching(request: Request) -> QuerySet[User]:
+    """The people that `filterBy` and `search` ask for."""
+    require(request.user, "users:read")
+    return search(request, filter_by(request, people(request.user), FILTERS), ("email", "name"))
+
+
+class UserListView(ApiView):
+    """List and create."""
+
+    def get(self, request: Request) -> Response:
+        """People, sorted and paged: 500 a page, as a bare list."""
+        rows, _next = paginate(request, sort(request, matching(request), SORTS, default="username"), default=500)
+        return Response([wire.user_json(row) for row in rows])
+
+    def post(self, request: Request) -> Response:
+        """Create a local user; the temporary password is shown this once. 201."""
+        body = self.body()
+        check_keys(body, ("email", "resetPassword", "notify"))
+        email = wire.read_text(body, "email", limit=254)
+
+        def create() -> dict[str, Any]:
+            user, password = services.create_user(actor_of(request), email=email)
+            return {"id": str(user.pk), "username": user.email, "tempPassword": password}
+
+        return Response(self.write(create), status=201)
+
+
+class UserCountView(ApiView):
+    """How many match."""
+
+    def get(self, request: Request) -> Response:
+        """`{count}`."""
+        return Response({"count": matching(request).count()})
+
+
+class UserView(ApiView):
+    """One person."""
+
+    def get(self, request: Request, user_id: str) -> Response:
+        """The person."""
+        return Response(wire.user_json(find_person(request.user, user_id)))
+
+    def delete(self, request: Request, user_id: str) -> Response:
+        """Delete them, their access rules and keys. 204."""
+        user = find_person(request.user, user_id)
+        self.write(lambda: services.delete_user(actor_of(request), user=user))
+        return Response(status=204)
+
+
+class UserLogoutView(ApiView):
+    """Ends everything of a person's."""
+
+    def post(self, request: Request, user_id: str) -> Response:
+        """Sessions, tokens and streams end now."""
+        user = find_person(request.user, user_id)
+        self.write(lambda: services.force_logout(actor_of(request), user=user))
+        return Response(status=200)
+
+
+class UserPasswordView(ApiView):
+    """A new temporary password."""
+
+    def post(self, request: Request, user_id: str) -> Response:
+        """It is shown this once."""
+        user = find_person(request.user, user_id)
+        password = self.write(lambda: services.reset_password(actor_of(request), user=user))
+        return Response({"tempPassword": password})
+
+
+class OwnPasswordView(ApiView):
+    """One's own password."""
+
+    def post(self, request: Request) -> Response:
+        """Change it. Run:ai's document has both passwords echoed: Muster sends none back."""
+        body = self.body()
+        check_keys(body, ("currentPassword", "newPassword"))
+        current = wire.read_text(body, "currentPassword", limit=1000)
+        new = wire.read_text(body, "newPassword", limit=1000)
+        self.write(lambda: services.change_own_password(actor_of(request), current=current, new=new))
+        return Response({})
