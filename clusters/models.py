@@ -100,6 +100,7 @@ class Node(Observed):
         indexes = (
             models.Index(fields=("cluster", "name"), name="node_by_name"),
             models.Index(fields=("cluster", "node_pool"), name="node_by_pool"),
+            models.Index(fields=("cluster", "gpu_capacity"), name="node_by_gpus"),
         )
 
     def __str__(self) -> str:
@@ -145,7 +146,8 @@ class Pod(Observed):
         constraints = (models.UniqueConstraint(fields=("cluster", "uid"), name="pod_once"),)
         indexes = (
             models.Index(fields=("cluster", "namespace", "name"), name="pod_by_name"),
-            models.Index(fields=("cluster", "node_name"), name="pod_by_node"),
+            # Holds all that the sum of a node's GPUs and the number of its pods are made of.
+            models.Index(fields=("cluster", "node_name", "phase", "gpus"), name="pod_on_node"),
             models.Index(fields=("workload",), name="pod_by_workload"),
         )
 

@@ -37,7 +37,6 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """One node: GPUs, pods, conditions, labels, events."""
     require(request.user, "nodes:read")
     node = selectors.get_node(request.user, pk)
-    pods = selectors.pods_on(node)
     sees_pods = has_right(request.user, "workloads:read", Scope(node.cluster_id))
     state = selectors.watch_state(node.cluster, "nodes", "pods")
     context = {
@@ -51,7 +50,7 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "findings": node_presenting.node_problems(node, selectors.uncounted_on(node)),
         "conditions": node_presenting.node_condition_views(node),
         "sees_pods": sees_pods,
-        "pods": list(pods[:PODS]) if sees_pods else [],
+        "pods": selectors.pods_on(node)[:PODS] if sees_pods else [],
         "events": node_presenting.event_views(selectors.events_about(node.cluster_id, "Node", node.name)[:EVENTS]),
         "stale": presenting.stale_sentences([(node.cluster, state)] if state.stale else []),
         "metrics_url": _metrics_url(node.pk),
