@@ -1,46 +1,81 @@
-"""`…/metrics` of workloads and nodes, in Run:ai's shape (schema MetricsCompositeResponse): GPU utilisation."""
+"""`…/metrics` of clusters, node pools, nodes, departments, projects, workloads and pods: what is recorded of GPUs."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import require
-from clusters.models import Node
-from core.api.ids import uuid_of
+from clusters.models import Cluster, Node, Pod
+from clusters.names import DEFAULT_NODE_POOL
+from core.api.csv_rendering import RENDERERS
+from core.api.ids import number_of, uuid_of
 from core.api.views import ApiView
-from core.errors import Fault, InvalidInput
+from core.errors import InvalidInput, NotFound
 from metrics import selectors
+from metrics.api import types
+from metrics.api.query import Line, Query, Value, answer, read_query
+from metrics.frames import Layout
 from metrics.selectors import Series
-from metrics.series import Point
+from metrics.series import Indices, Moment, node_positions, owned_by, positions, summary, together
+from organizations.models import Department, Project
+from topology.models import NodePool
 from workloads.models import Workload
 
-WEEK_HOURS = 168
-SHORT_HOURS = 6
-UTILISATION = "GPU_UTILIZATION"
-UTILISATION_PER_GPU = "GPU_UTILIZATION_PER_GPU"
-ALLOCATION = "GPU_ALLOCATION"
+Where = Callable[[Moment], Indices | None]
+CATEGORY = "Deploy"  # of every workload
+GROUPS = ("Category", "Nodepool", "Project", "Department")
+# What each recorded type says of a set of GPUs.
+_FIGURES: Mapping[str, Callable[[Any], float | None]] = {
+    types.UTILISATION: lambda found: found.average,
+    types.TOTAL: lambda found: found.gpus,
+    types.ALLOCATED: lambda found: found.held,
+    types.ALLOCATION: lambda found: found.held,
+    types.UNALLOCATED: lambda found: found.gpus - found.held,
+}
 
 
-class WorkloadMetricsView(ApiView):
-    """A workload's GPUs."""
+class MetricsView(ApiView):
+    """A view of metrics: JSON or CSV."""
 
-    def get(self, request: Request, workload_id: str) -> Response:
-        """`GPU_UTILIZATION` (average in percent over the GPUs that it holds) and `GPU_ALLOCATION` (how many)."""
-        require(request.user, "workloads:read")
-        rows = Workload.objects.select_related("cluster", "project")
-        workload = rows.get_visible(request.user, pk=uuid_of(workload_id))
-        asked = read_query(request, (UTILISATION, ALLOCATION))
-        series = selectors.workload_series(workload, asked.hours)
-        found = {UTILISATION: [(None, series)], ALLOCATION: [(None, series)]}
-        return Response({"measurements": measurements(asked, found)})
+    renderer_classes = RENDERERS
 
 
-class NodeMetricsView(ApiView):
+class ClusterMetricsView(MetricsView):
+    """A cluster's GPUs."""
+
+    def get(self, request: Request, cluster_id: str) -> Response:
+        """Over time; `groupBy` Category, Nodepool, Project or Department, of what one may see; `nodepoolName`."""
+        require(request.user, "cluster:read")
+        cluster = Cluster.objects.get_visible(request.user, pk=uuid_of(cluster_id))
+        asked = read_query(request, types.CLUSTER)
+        by, pool = request.query_params.get("groupBy"), request.query_params.get("nodepoolName")
+        if by is not None and by not in GROUPS:
+            raise InvalidInput.of("groupBy", f"{by[:20]!r} cannot be grouped by", ", ".join(GROUPS))
+        recorded = Recorded.of(cluster, asked, owners=True)
+        if by is not None:
+            return answer(asked, grouped(request, cluster, recorded, by))
+        inside = positions(recorded.layout, pool_nodes(cluster, pool)) if pool is not None else None
+        return answer(asked, recorded.lines(_always(inside)))
+
+
+class NodePoolMetricsView(MetricsView):
+    """The GPUs of a node pool."""
+
+    def get(self, request: Request, cluster_id: str, pool_name: str) -> Response:
+        """Over time."""
+        require(request.user, "nodepools:read")
+        pools = NodePool.objects.select_related("cluster")
+        pool = pools.get_visible(request.user, cluster_id=uuid_of(cluster_id), name=pool_name.replace("\x00", ""))
+        asked = read_query(request, types.CLUSTER)
+        recorded = Recorded.of(pool.cluster, asked, owners=False)
+        inside = positions(recorded.layout, pool_nodes(pool.cluster, pool.name))
+        return answer(asked, recorded.lines(_always(inside)))
+
+
+class NodeMetricsView(MetricsView):
     """A node's GPUs."""
 
     def get(self, request: Request, node_id: str) -> Response:
@@ -48,93 +83,138 @@ class NodeMetricsView(ApiView):
         require(request.user, "nodes:read")
         rows = Node.objects.select_related("cluster")
         node = rows.get_visible(request.user, uid=node_id.replace("\x00", ""))
-        asked = read_query(request, (UTILISATION_PER_GPU, UTILISATION))
-        lines = selectors.node_series(node, asked.hours)
-        found: Mapping[str, Sequence[tuple[str | None, Sequence[Series]]]] = {
-            UTILISATION_PER_GPU: [(line.name, [line]) for line in lines],
-            UTILISATION: [(None, [mean_line(lines)] if lines else [])],
-        }
-        return Response({"measurements": measurements(asked, found)})
+        asked = read_query(request, types.NODE)
+        return answer(asked, device_lines(selectors.node_series(node, asked.hours)))
 
 
-class Query:
-    """What was asked for: types in their order, the time, and how many samples at most."""
+class OrgUnitMetricsView(MetricsView):
+    """The GPUs that the workloads of a department or project hold."""
 
-    def __init__(self, types: Sequence[str], start: datetime, end: datetime, samples: int) -> None:
-        self.types, self.start, self.end, self.samples = types, start, end, samples
+    model: type[Department] | type[Project] = Project
 
-    @property
-    def hours(self) -> int:
-        """How far back to read, in hours: minutes are kept for six, roll-ups for a week."""
-        back = timezone.now() - self.start
-        return SHORT_HOURS if back <= timedelta(hours=SHORT_HOURS) else WEEK_HOURS
-
-
-def read_query(request: Request, allowed: Sequence[str]) -> Query:
-    """`metricType`, `start`, `end`, `numberOfSamples`. Raises `InvalidInput` that names every wrong one."""
-    params, faults = request.query_params, list[Fault]()
-    types = [text for given in params.getlist("metricType") for text in given.split(",") if text]
-    wrong = [text for text in types if text not in allowed]
-    if wrong or not types:
-        message = f"{wrong[0][:60]!r} is not recorded here" if wrong else "Required parameter is missing"
-        faults.append(Fault("metricType", message, ", ".join(allowed)))
-    start, end = (_moment(params.get(name, ""), name, faults) for name in ("start", "end"))
-    if start and end and start >= end:
-        faults.append(Fault("end", "It is not after start", "a later time"))
-    text = params.get("numberOfSamples", "20")
-    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= 1000):
-        faults.append(Fault("numberOfSamples", f"{text[:20]!r} is not allowed", "0 to 1000"))
-    if faults or start is None or end is None:
-        raise InvalidInput(faults)
-    return Query(types, start, end, int(text))
+    def get(self, request: Request, unit_id: str) -> Response:
+        """`GPU_ALLOCATION` over time; `nodepoolName`. Quota is known for now only: see `…/telemetry`."""
+        name = self.model._meta.model_name
+        require(request.user, f"{name}:read")
+        rows: Any = self.model._default_manager.select_related("cluster")
+        unit = rows.get_visible(request.user, pk=number_of(unit_id))
+        asked = read_query(request, types.ORG_UNIT)
+        own = {"project": unit.pk} if name == "project" else {"project__department": unit.pk}
+        keys = [str(pk) for pk in Workload.objects.filter(**own).values_list("pk", flat=True)]
+        recorded = Recorded.of(unit.cluster, asked, owners=True)
+        pool = request.query_params.get("nodepoolName")
+        inside = set(positions(recorded.layout, pool_nodes(unit.cluster, pool))) if pool is not None else None
+        return answer(asked, recorded.lines(_owned(keys, inside)))
 
 
-def _moment(text: str, name: str, faults: list[Fault]) -> datetime | None:
-    try:
-        # An unencoded `+` of an offset arrives as a space.
-        moment = parse_datetime(text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text)
-    except ValueError:
-        moment = None
-    if moment is None:
-        faults.append(Fault(name, f"{text[:40]!r} is not a time", "2026-11-29T14:00:00Z"))
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.get_current_timezone())
+class WorkloadMetricsView(MetricsView):
+    """A workload's GPUs."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """`GPU_UTILIZATION` (average in percent over the GPUs that it holds) and `GPU_ALLOCATION` (how many)."""
+        require(request.user, "workloads:read")
+        asked_of = Workload.objects.select_related("cluster", "project")
+        workload = asked_of.get_visible(request.user, pk=uuid_of(workload_id))
+        asked = read_query(request, types.WORKLOAD)
+        points = [p for line in selectors.workload_series(workload, asked.hours) for p in line.points]
+        held: list[Value] = [(p.at, p.measured) for p in points if p.average is not None]
+        return answer(
+            asked,
+            [Line(types.UTILISATION, [(p.at, p.average) for p in points]), Line(types.ALLOCATION, held)],
+        )
 
 
-def measurements(
-    asked: Query, found: Mapping[str, Sequence[tuple[str | None, Sequence[Series]]]]
-) -> list[dict[str, Any]]:
-    """One entry per type and label, `values` thinned to the samples asked for; unmeasured moments are left out."""
-    answers = []
-    for type_ in asked.types:
-        for label, lines in found[type_]:
-            points = [p for line in lines for p in line.points if asked.start <= p.at <= asked.end]
-            values = [_value(type_, p) for p in _thinned(points, asked.samples)]
-            entry = {"type": type_, "values": [value for value in values if value is not None]}
-            answers.append({**entry, "labels": {"gpu": label}} if label is not None else entry)
-    return answers
+class PodMetricsView(MetricsView):
+    """A pod's GPUs, where it is known which they are: it is the workload's only pod with GPUs on its node."""
+
+    def get(self, request: Request, workload_id: str, pod_id: str) -> Response:
+        """`GPU_UTILIZATION` over the GPUs that it holds."""
+        require(request.user, "workloads:read")
+        workloads = Workload.objects.select_related("cluster", "project")
+        workload = workloads.get_visible(request.user, pk=uuid_of(workload_id))
+        own = Pod.objects.filter(cluster=workload.cluster_id, workload=str(workload.pk))
+        pod = own.filter(uid=str(uuid_of(pod_id))).first()
+        if pod is None:
+            raise NotFound("Resource id not found.")
+        asked = read_query(request, types.POD)
+        beside = own.filter(node_name=pod.node_name, gpus__gt=0).exclude(pk=pod.pk)
+        if not pod.node_name or not pod.gpus or beside.exists():
+            return answer(asked, [])
+        recorded = Recorded.of(workload.cluster, asked, owners=True)
+        inside = set(node_positions(recorded.layout).get(pod.node_name, ()))
+        return answer(asked, recorded.lines(_owned([str(workload.pk)], inside)))
 
 
-def _value(type_: str, point: Point) -> dict[str, str] | None:
-    amount = point.measured if type_ == ALLOCATION else point.average
-    if amount is None:
-        return None
-    return {"value": f"{amount:.4g}", "timestamp": point.at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The frames that a question reads. Without any there is nothing to say, which is not 0."""
+
+    asked: Query
+    layout: Layout
+    moments: Sequence[Moment]
+
+    @classmethod
+    def of(cls, cluster: Cluster, asked: Query, *, owners: bool) -> "Recorded":
+        layout = selectors.layout_of(cluster)
+        return cls(
+            asked, layout, selectors.history(cluster, layout, asked.hours, owners=owners) if layout.nodes else []
+        )
+
+    def lines(self, where: Where, groups: Mapping[str, str] | None = None) -> Iterator[Line]:
+        """The recorded types that are asked for, over the GPUs at `where` of each moment."""
+        summaries = [(moment.at, summary(moment, where(moment))) for moment in self.moments]
+        for type_ in self.asked.types if self.moments else ():
+            if type_ in _FIGURES:
+                values: list[Value] = [(at, _FIGURES[type_](found)) for at, found in summaries]
+                yield Line(type_, values, groups=groups or {})
+            elif type_ == types.NODES:
+                yield Line(type_, [(m.at, self._nodes(m, where(m))) for m in self.moments], groups=groups or {})
+
+    def _nodes(self, moment: Moment, inside: Indices | None) -> int:
+        places = moment.present.nonzero()[0] if inside is None else inside[moment.present[inside] > 0]
+        return len({int(place) // self.layout.slots for place in places})
 
 
-def _thinned(points: Sequence[Point], samples: int) -> Sequence[Point]:
-    """At most `samples` points, evenly taken, the newest among them."""
-    if samples == 0 or len(points) <= samples:
-        return points if samples else ()
-    step = len(points) / samples
-    return [points[int((index + 1) * step) - 1] for index in range(samples)]
+def grouped(request: Request, cluster: Cluster, recorded: Recorded, by: str) -> Iterator[Line]:
+    """The same by group; only groups that the asker may see."""
+    if by == "Nodepool":
+        places = node_positions(recorded.layout)
+        for name in NodePool.objects.visible_to(request.user).filter(cluster=cluster).values_list("name", flat=True):
+            yield from recorded.lines(_always(together(places, pool_nodes(cluster, name))), {by: name})
+        return
+    owners: dict[str, list[str]] = {}
+    rows = Workload.objects.visible_to(request.user).filter(cluster=cluster).select_related("project__department")
+    for row in rows:
+        key = {"Project": row.project.name, "Department": row.project.department.name}.get(by, CATEGORY)
+        owners.setdefault(key, []).append(str(row.pk))
+    for name, keys in sorted(owners.items()):
+        yield from recorded.lines(_owned(keys), {by: name})
 
 
-def mean_line(lines: Sequence[Series]) -> Series:
-    """The average over the lines at each moment, of those that were measured."""
-    points = []
+def _always(found: Indices | None) -> Where:
+    return lambda moment: found
+
+
+def _owned(keys: Sequence[str], inside: set[Any] | None = None) -> Where:
+    """The GPUs of these workloads, of those that are `inside`."""
+    return lambda moment: _within(owned_by(moment, keys), inside)
+
+
+def pool_nodes(cluster: Cluster, name: str) -> list[str]:
+    """Names of the nodes of a pool."""
+    label = "" if name == DEFAULT_NODE_POOL else name.replace("\x00", "")
+    return list(Node.objects.filter(cluster=cluster, node_pool=label).values_list("name", flat=True))
+
+
+def device_lines(lines: Sequence[Series]) -> list[Line]:
+    """A line per GPU, and their average at each moment."""
+    each = [Line(types.UTILISATION_PER_GPU, [(p.at, p.average) for p in s.points], {"gpu": s.name}) for s in lines]
+    mean: list[Value] = []
     for moments in zip(*(line.points for line in lines), strict=True):
         known = [p.average for p in moments if p.average is not None]
-        average = sum(known) / len(known) if known else None
-        points.append(Point(moments[0].at, average, None, len(known)))
-    return Series("mean", tuple(points))
+        mean.append((moments[0].at, sum(known) / len(known) if known else None))
+    return [*each, Line(types.UTILISATION, mean)] if lines else []
+
+
+def _within(found: Indices, inside: set[Any] | None) -> Indices:
+    return found if inside is None else found[[place in inside for place in found]]

@@ -64,7 +64,7 @@ def test_samples_are_thinned_and_the_newest_stays(api: Client) -> None:
     ("query", "field"),
     [
         (SPAN, "metricType"),
-        (f"metricType=CPU_USAGE_CORES&{SPAN}", "metricType"),
+        (f"metricType=CPU_COLOUR&{SPAN}", "metricType"),
         ("metricType=GPU_UTILIZATION&start=yesterday&end=2026-11-29T19:00:00Z", "start"),
         ("metricType=GPU_UTILIZATION&start=2026-11-29T19:00:00Z&end=2026-11-29T17:00:00Z", "end"),
         (f"metricType=GPU_UTILIZATION&numberOfSamples=1001&{SPAN}", "numberOfSamples"),
