@@ -9,12 +9,14 @@ import socket
 from urllib.parse import urlsplit
 
 from core.errors import InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _METADATA = frozenset(
     ipaddress.ip_address(address) for address in ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")
 )
-_ALLOWED = "https://host:port; plain http only to 127.0.0.1 or localhost"
+_ALLOWED = gettext_noop("https://host:port; plain http only to 127.0.0.1 or localhost")
 
 
 def check_server(url: str, *, field: str = "server") -> str:
@@ -26,16 +28,15 @@ def check_server(url: str, *, field: str = "server") -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InvalidInput.of(field, "this is not a URL", _ALLOWED) from error
+        raise InvalidInput.of(field, _("this is not a URL"), _(_ALLOWED)) from error
     host = parts.hostname or ""
     if not host or parts.username is not None or parts.query or parts.fragment or port == 0 or len(url) > 500:
-        raise InvalidInput.of(
-            field, "give the address of the API server only, without user, query or fragment", _ALLOWED
-        )
+        message = _("give the address of the API server only, without user, query or fragment")
+        raise InvalidInput.of(field, message, _(_ALLOWED))
     if parts.scheme != "https" and not (parts.scheme == "http" and host in LOOPBACK_HOSTS):
-        raise InvalidInput.of(field, "the connection must be encrypted", _ALLOWED)
+        raise InvalidInput.of(field, _("the connection must be encrypted"), _(_ALLOWED))
     if _is_oddly_spelt(host) or (host not in LOOPBACK_HOSTS and _is_address(host) and is_refused(host, host)):
-        raise InvalidInput.of(field, "this address is not allowed for an API server", _ALLOWED)
+        raise InvalidInput.of(field, _("this address is not allowed for an API server"), _(_ALLOWED))
     return url.rstrip("/")
 
 

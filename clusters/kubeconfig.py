@@ -15,29 +15,31 @@ import yaml
 from clusters.addresses import check_server
 from clusters.credentials import Credential
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 64
 FIELD = "kubeconfig"
 
 _REFUSED_USER = {
-    "exec": "it runs a program on the machine that reads it",
-    "auth-provider": "it runs a sign-in plug-in",
-    "tokenFile": "it names a file on the machine that reads it",
-    "client-certificate": "it names a file; paste the certificate as client-certificate-data",
-    "client-key": "it names a file; paste the key as client-key-data",
-    "username": "API servers no longer take passwords",
-    "password": "API servers no longer take passwords",
-    "as": "acting as somebody else is not supported",
-    "as-uid": "acting as somebody else is not supported",
-    "as-groups": "acting as somebody else is not supported",
-    "as-user-extra": "acting as somebody else is not supported",
+    "exec": gettext_noop("it runs a program on the machine that reads it"),
+    "auth-provider": gettext_noop("it runs a sign-in plug-in"),
+    "tokenFile": gettext_noop("it names a file on the machine that reads it"),
+    "client-certificate": gettext_noop("it names a file; paste the certificate as client-certificate-data"),
+    "client-key": gettext_noop("it names a file; paste the key as client-key-data"),
+    "username": gettext_noop("API servers no longer take passwords"),
+    "password": gettext_noop("API servers no longer take passwords"),
+    "as": gettext_noop("acting as somebody else is not supported"),
+    "as-uid": gettext_noop("acting as somebody else is not supported"),
+    "as-groups": gettext_noop("acting as somebody else is not supported"),
+    "as-user-extra": gettext_noop("acting as somebody else is not supported"),
 }
 _REFUSED_CLUSTER = {
-    "insecure-skip-tls-verify": "it turns off the check of the server's certificate",
-    "proxy-url": "it sends requests and credential through a proxy",
-    "certificate-authority": "it names a file; paste the CA as certificate-authority-data",
-    "tls-server-name": "it changes which server is trusted",
+    "insecure-skip-tls-verify": gettext_noop("it turns off the check of the server's certificate"),
+    "proxy-url": gettext_noop("it sends requests and credential through a proxy"),
+    "certificate-authority": gettext_noop("it names a file; paste the CA as certificate-authority-data"),
+    "tls-server-name": gettext_noop("it changes which server is trusted"),
     "disable-compression": "",
     "extensions": "",
 }
@@ -79,14 +81,15 @@ def read_kubeconfig(text: str) -> ClusterAccess:
 
 def _load(text: str) -> Mapping[str, Any]:
     if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
-        raise _fault("it is larger than 256 KiB")
+        raise _fault(_("it is larger than 256 KiB"))
     try:
         _check_events(text)
         document = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 (derived from CSafeLoader)
     except (yaml.YAMLError, ValueError) as error:
-        raise _fault(f"this is not readable YAML: {str(error).splitlines()[0][:120]}") from error
+        why = str(error).splitlines()[0][:120]
+        raise _fault(_("this is not readable YAML: %(why)s") % {"why": why}) from error
     if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
-        raise _fault("this is not a kubeconfig")
+        raise _fault(_("this is not a kubeconfig"))
     return document
 
 
@@ -95,10 +98,10 @@ def _check_events(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_PlainLoader):
         if isinstance(event, yaml.AliasEvent):
-            raise _fault("aliases (*name) are not allowed")
+            raise _fault(_("aliases (*name) are not allowed"))
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise _fault(f"it is nested deeper than {MAX_DEPTH} levels")
+            raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH})
 
 
 def _current(document: Mapping[str, Any]) -> str:
@@ -107,7 +110,7 @@ def _current(document: Mapping[str, Any]) -> str:
     if not current and isinstance(contexts, list) and len(contexts) == 1 and isinstance(contexts[0], dict):
         current = contexts[0].get("name")
     if not isinstance(current, str) or not current:
-        raise _fault("it has no current-context")
+        raise _fault(_("it has no current-context"))
     return current
 
 
@@ -117,13 +120,14 @@ def _named(document: Mapping[str, Any], plural: str, singular: str, name: str) -
         if isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get(singular), dict):
             found: Mapping[str, Any] = entry[singular]
             return found
-    raise _fault(f"{plural} has no entry {name[:80]!r}")
+    raise _fault(_("%(place)s has no entry %(name)s") % {"place": plural, "name": repr(name[:80])})
 
 
 def _refusals(entry: Mapping[str, Any], refused: Mapping[str, str], where: str) -> Iterable[Fault]:
     for key, reason in refused.items():
         if key not in _HARMLESS and entry.get(key) not in (None, False, ""):
-            yield Fault(f"{FIELD}.{where}.{key}", f"{key} is refused: {reason}", _ALLOWED)
+            message = _("%(key)s is refused: %(why)s") % {"key": key, "why": _(reason)}
+            yield Fault(f"{FIELD}.{where}.{key}", message, _(_ALLOWED))
 
 
 def _credential(user: Mapping[str, Any]) -> Credential:
@@ -133,14 +137,15 @@ def _credential(user: Mapping[str, Any]) -> Credential:
     certificate = _pem(user, "client-certificate-data", "CERTIFICATE")
     key = _pem(user, "client-key-data", "PRIVATE KEY")
     if not (certificate and key):
-        raise _fault("its user has neither a token nor a client certificate with its key")
+        raise _fault(_("its user has neither a token nor a client certificate with its key"))
     return Credential(certificate=certificate, key=key)
 
 
 def check_token(token: str, *, field: str) -> str:
     """The bearer token, or `InvalidInput`: it becomes a header, so printable ASCII without spaces only."""
     if not token or len(token) > 16384 or not all("!" <= character <= "~" for character in token):
-        raise InvalidInput.of(field, "this is not a bearer token", "printable ASCII characters without spaces")
+        allowed = _("printable ASCII characters without spaces")
+        raise InvalidInput.of(field, _("this is not a bearer token"), allowed)
     return token
 
 
@@ -148,7 +153,8 @@ def check_pem(text: str, label: str, *, field: str) -> str:
     """The PEM text, or `InvalidInput`."""
     text = text.strip()
     if f"{label}-----" not in text or not text.startswith("-----BEGIN ") or not text.isascii():
-        raise InvalidInput.of(field, f"this is not a PEM {label.lower()}", f"-----BEGIN {label}-----")
+        message = _("this is not a PEM %(label)s") % {"label": label.lower()}
+        raise InvalidInput.of(field, message, f"-----BEGIN {label}-----")
     return text
 
 
@@ -159,19 +165,19 @@ def _pem(entry: Mapping[str, Any], key: str, label: str) -> str:
     try:
         decoded = base64.b64decode(str(encoded), validate=True).decode("ascii")
     except (binascii.Error, ValueError) as error:
-        raise _fault(f"{key} is not base64") from error
+        raise _fault(_("%(key)s is not base64") % {"key": key}) from error
     return check_pem(decoded, label, field=f"{FIELD}.{key}")
 
 
 def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
-        raise _fault(f"{where} has no {key}")
+        raise _fault(_("%(place)s has no %(key)s") % {"place": where, "key": key})
     return value
 
 
-_ALLOWED = "server, certificate-authority-data, token, or client-certificate-data with client-key-data"
+_ALLOWED = gettext_noop("server, certificate-authority-data, token, or client-certificate-data with client-key-data")
 
 
 def _fault(message: str) -> InvalidInput:
-    return InvalidInput.of(FIELD, message, _ALLOWED)
+    return InvalidInput.of(FIELD, message, _(_ALLOWED))

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from clusters.connections import connection_of
 from clusters.credentials import Credential
 from clusters.kinds import Kind
@@ -13,6 +16,16 @@ from clusters.models import Cluster
 from clusters.rbac import needed_permissions
 
 TIMEOUTS = Timeouts(connect=3.0, read=5.0)
+# What a failure means, by its reason; what the other side or the system said stands after it, in its words.
+FAILURES: dict[str, Promise] = {
+    "Unavailable": _("The API server gave no answer."),
+    "Unauthorized": _(
+        "The API server does not take the credential: it expired, was revoked, or is of another cluster."
+    ),
+    "Forbidden": _("The credential may not do this."),
+    "NotServed": _("What answers there is no API server of Kubernetes."),
+    "BadCertificate": _("The certificate or its key cannot be used."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,11 @@ class ConnectionReport:
     error: str = ""
     reason: str = ""
     missing: tuple[str, ...] = field(default=())
+
+    @property
+    def meaning(self) -> str | Promise:
+        """What the failure means, in the viewer's language; empty where the error says it all."""
+        return FAILURES.get(self.reason, "")
 
 
 def try_access(access: ClusterAccess) -> ConnectionReport:

@@ -3,6 +3,7 @@
 import re
 
 from core.errors import InvalidInput
+from core.words import gettext as _
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "muster"
@@ -56,8 +57,8 @@ def check_object_name(name: str, *, field: str = "name") -> str:
     if not is_rfc1123_subdomain(name):
         raise InvalidInput.of(
             field,
-            f"{name[:80]!r} is not a Kubernetes name",
-            "1 to 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+            _("%(name)s is not a Kubernetes name") % {"name": repr(name[:80])},
+            _("1 to 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"),
         )
     return name
 
@@ -67,8 +68,8 @@ def check_service_name(name: str, *, field: str = "name") -> str:
     if len(name) > 63 or _RFC1035_LABEL.match(name) is None:
         raise InvalidInput.of(
             field,
-            f"{name[:80]!r} cannot name an object that services are named after",
-            "1 to 63 lower-case letters, digits and '-', a letter first, a letter or digit last",
+            _("%(name)s cannot name an object that services are named after") % {"name": repr(name[:80])},
+            _("1 to 63 lower-case letters, digits and '-', a letter first, a letter or digit last"),
         )
     return name
 

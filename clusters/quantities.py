@@ -8,6 +8,8 @@ import re
 from decimal import ROUND_CEILING, Decimal
 
 from core.errors import InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 _BINARY = {suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)}
 _DECIMAL = {
@@ -18,7 +20,9 @@ _QUANTITY = re.compile(
     r"(?a:(?P<number>[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40}))"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,2}))?)\Z"
 )
-_ALLOWED = "a number with an optional suffix: n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as 1e3"
+_ALLOWED = gettext_noop(
+    "a number with an optional suffix: n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as 1e3"
+)
 
 
 def parse_quantity(text: str | int | float, *, field: str = "quantity") -> Decimal:
@@ -28,7 +32,8 @@ def parse_quantity(text: str | int | float, *, field: str = "quantity") -> Decim
     """
     match = _QUANTITY.match(str(text))
     if match is None:
-        raise InvalidInput.of(field, f"{str(text)[:40]!r} is not a quantity", _ALLOWED)
+        shown = repr(str(text)[:40])
+        raise InvalidInput.of(field, _("%(value)s is not a quantity") % {"value": shown}, _(_ALLOWED))
     number = Decimal(match["number"])
     if match["exponent"]:
         return number.scaleb(int(match["exponent"]))

@@ -7,6 +7,9 @@ without a change can help (`retryable`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.words import gettext as _
+from core.words import gettext_noop
+
 
 class MusterError(Exception):
     """Base of all. `code` is the HTTP status that the API answers with."""
@@ -59,7 +62,7 @@ class NotPermitted(MusterError):
 
     def __init__(self, right: str) -> None:
         self.right = right
-        super().__init__(f"You do not have the right {right}.")
+        super().__init__(_("You do not have the right %(right)s.") % {"right": right})
 
 
 class NotFound(MusterError):
@@ -67,6 +70,9 @@ class NotFound(MusterError):
 
     code = 404
     reason = "NotFound"
+
+    def __init__(self, message: str = gettext_noop("Resource id not found.")) -> None:
+        super().__init__(_(message))
 
 
 class Conflict(MusterError):

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 UNLIMITED = Decimal(-1)
 LARGEST = Decimal(10) ** 12
@@ -29,8 +31,8 @@ DEFAULTS: Mapping[str, Decimal] = {
 
 MEMORY_UNITS = {"MB": Decimal(1), "GB": Decimal(1000), "Mib": Decimal("1.048576")}
 
-_WEIGHTS = "a number from 0 with at most 6 decimals"
-_ALLOWED = "−1 for unlimited, or a number from 0 with at most 6 decimals"
+_WEIGHTS = gettext_noop("a number from 0 with at most 6 decimals")
+_ALLOWED = gettext_noop("−1 for unlimited, or a number from 0 with at most 6 decimals")
 
 
 def read_amount(value: Any, field: str, *, text: bool = False) -> Decimal:
@@ -41,7 +43,7 @@ def read_amount(value: Any, field: str, *, text: bool = False) -> Decimal:
     if text and isinstance(value, str):
         return _read_text(value.strip(), field)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise InvalidInput.of(field, f"{_shown(value)} is not a number", _ALLOWED)
+        raise _refused(field, _("%(value)s is not a number"), value)
     return _checked(Decimal(str(value)), field)
 
 
@@ -50,9 +52,9 @@ def read_weight(value: Any, field: str, *, text: bool = False) -> Decimal:
     try:
         weight = read_amount(value, field, text=text)
     except InvalidInput as error:
-        raise InvalidInput([replace(fault, allowed=_WEIGHTS) for fault in error.faults]) from error
+        raise InvalidInput([replace(fault, allowed=_(_WEIGHTS)) for fault in error.faults]) from error
     if weight < 0:
-        raise InvalidInput.of(field, f"{weight} cannot be a weight", _WEIGHTS)
+        raise InvalidInput.of(field, _("%(value)s cannot be a weight") % {"value": weight}, _(_WEIGHTS))
     return weight
 
 
@@ -62,20 +64,25 @@ def _read_text(value: str, field: str) -> Decimal:
     try:
         amount = Decimal(value)
     except InvalidOperation as error:
-        raise InvalidInput.of(field, f"{_shown(value)} is not a number", _ALLOWED) from error
+        raise _refused(field, _("%(value)s is not a number"), value) from error
     if amount.is_finite() and amount < 0:
-        raise InvalidInput.of(field, f"{_shown(value)} is negative", _ALLOWED)
+        raise _refused(field, _("%(value)s is negative"), value)
     return _checked(amount, field)
 
 
 def _checked(amount: Decimal, field: str) -> Decimal:
     if not amount.is_finite() or amount >= LARGEST:
-        raise InvalidInput.of(field, f"{_shown(amount)} is out of range", f"{_ALLOWED}, below 10^12")
+        allowed = _("%(amounts)s, below 10^12") % {"amounts": _(_ALLOWED)}
+        raise InvalidInput.of(field, _("%(value)s is out of range") % {"value": _shown(amount)}, allowed)
     if amount < 0 and amount != UNLIMITED:
-        raise InvalidInput.of(field, f"{_shown(amount)} is negative", _ALLOWED)
+        raise _refused(field, _("%(value)s is negative"), amount)
     if amount != round(amount, PLACES):
-        raise InvalidInput.of(field, f"{_shown(amount)} has more than {PLACES} decimals", _ALLOWED)
+        raise _refused(field, _("%(value)s has more than 6 decimals"), amount)
     return UNLIMITED if amount == UNLIMITED else amount.normalize() + 0
+
+
+def _refused(field: str, message: str, value: Any) -> InvalidInput:
+    return InvalidInput.of(field, message % {"value": _shown(value)}, _(_ALLOWED))
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,8 @@ import re
 from decimal import Decimal
 
 from core.errors import InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 _PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ns|us|µs|μs|ms|s|m|h|d|w)")
 _GO = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z")
@@ -24,7 +26,7 @@ _NANOSECONDS = {
     "w": Decimal(604800) * 10**9,
 }
 LONGEST_HOURS = 24 * 365 * 10
-ALLOWED = "numbers with the units h, m, s, ms, us, ns (also d and w, which become hours), such as 8h40m"
+ALLOWED = gettext_noop("numbers with the units h, m, s, ms, us, ns (also d and w, which become hours), such as 8h40m")
 
 
 def is_go_duration(text: str) -> bool:
@@ -42,11 +44,15 @@ def normalise_duration(text: str, *, field: str) -> str:
         return ""
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise InvalidInput.of(field, f"{text[:40]!r} is not a duration", ALLOWED)
+        raise _refused(field, _("%(value)s is not a duration"), text)
     nanoseconds = sum((Decimal(number) * _NANOSECONDS[unit] for number, unit in parts), Decimal(0))
     if nanoseconds > LONGEST_HOURS * _NANOSECONDS["h"]:
-        raise InvalidInput.of(field, f"{text[:40]!r} is longer than ten years", ALLOWED)
+        raise _refused(field, _("%(value)s is longer than ten years"), text)
     return _print(nanoseconds)
+
+
+def _refused(field: str, message: str, text: str) -> InvalidInput:
+    return InvalidInput.of(field, message % {"value": repr(text[:40])}, _(ALLOWED))
 
 
 def _print(nanoseconds: Decimal) -> str:

@@ -7,6 +7,7 @@ host access, privileges, service accounts, other namespaces, other schedulers, a
 from collections.abc import Mapping
 from typing import Any
 
+from core.words import gettext_noop
 from workloads.leaves import (
     ENV_NAME,
     FLAG,
@@ -141,30 +142,32 @@ ROOT: Rule = {
 }
 
 WHY: Mapping[str, str] = {
-    "hostNetwork": "it reaches the node's network",
-    "hostPID": "it reaches the node's processes",
-    "hostIPC": "it reaches the node's memory",
-    "hostPath": "it reaches the node's files",
-    "hostUsers": "it changes the user namespace",
-    "hostPort": "it takes a port of the node",
-    "host": "probes go to the pod itself",
-    "privileged": "a privileged container owns the node",
-    "procMount": "it unmasks the node's /proc",
-    "serviceAccountName": "the operator chooses the service account",
-    "serviceAccount": "the operator chooses the service account",
-    "automountServiceAccountToken": "the operator chooses the service account",
-    "nodeName": "it passes the scheduler by; use spec.nodeSelector",
-    "priority": "use spec.priorityClassName",
-    "runtimeClassName": "the project has no say in the node's runtimes",
-    "add": "added capabilities reach the node",
-    "hostAliases": "it changes how names resolve",
-    "shareProcessNamespace": "containers would see each other's processes",
-    "topologyConstraint": "Muster writes it from the placement annotations; use kai.scheduler/topology-*-placement",
-    "providerOverride": "Muster writes it from the placement annotations",
-    "restart": "it is not set when a graph is made",
-    "finalizers": "they would keep the object from being deleted",
-    "ownerReferences": "Muster owns the object",
-    "status": "the operator writes it",
+    "hostNetwork": gettext_noop("it reaches the node's network"),
+    "hostPID": gettext_noop("it reaches the node's processes"),
+    "hostIPC": gettext_noop("it reaches the node's memory"),
+    "hostPath": gettext_noop("it reaches the node's files"),
+    "hostUsers": gettext_noop("it changes the user namespace"),
+    "hostPort": gettext_noop("it takes a port of the node"),
+    "host": gettext_noop("probes go to the pod itself"),
+    "privileged": gettext_noop("a privileged container owns the node"),
+    "procMount": gettext_noop("it unmasks the node's /proc"),
+    "serviceAccountName": gettext_noop("the operator chooses the service account"),
+    "serviceAccount": gettext_noop("the operator chooses the service account"),
+    "automountServiceAccountToken": gettext_noop("the operator chooses the service account"),
+    "nodeName": gettext_noop("it passes the scheduler by; use spec.nodeSelector"),
+    "priority": gettext_noop("use spec.priorityClassName"),
+    "runtimeClassName": gettext_noop("the project has no say in the node's runtimes"),
+    "add": gettext_noop("added capabilities reach the node"),
+    "hostAliases": gettext_noop("it changes how names resolve"),
+    "shareProcessNamespace": gettext_noop("containers would see each other's processes"),
+    "topologyConstraint": gettext_noop(
+        "Muster writes it from the placement annotations; use kai.scheduler/topology-*-placement"
+    ),
+    "providerOverride": gettext_noop("Muster writes it from the placement annotations"),
+    "restart": gettext_noop("it is not set when a graph is made"),
+    "finalizers": gettext_noop("they would keep the object from being deleted"),
+    "ownerReferences": gettext_noop("Muster owns the object"),
+    "status": gettext_noop("the operator writes it"),
 }
 
 

@@ -15,6 +15,8 @@ from clusters.names import (
     is_label_value,
 )
 from core.errors import Fault
+from core.words import gettext as _
+from core.words import gettext_noop
 from workloads.allowed_fields import ANY, ROOT, WHY, Rule, spec_rule
 from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL, V1ALPHA1
 from workloads.leaves import Leaf
@@ -58,20 +60,20 @@ def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
         return
     if isinstance(rule, list):
         if not isinstance(value, list):
-            yield _ShapeFault(path, "it is not a list")
+            yield _ShapeFault(path, _("it is not a list"))
             return
         for index, inner in enumerate(value):
             yield from _refused(inner, rule[0], f"{path}[{index}]")
         return
     if not isinstance(value, Mapping):
-        yield _ShapeFault(path, "it is not a mapping")
+        yield _ShapeFault(path, _("it is not a mapping"))
         return
     for key, inner in value.items():
         field = f"{path}.{key}" if path else key
         inner_rule = rule.get("*", rule.get(key))
         if inner_rule is None:
-            why = WHY.get(key, "it is not a field that Muster knows")
-            yield Fault(field, f"it may not be set: {why}", ", ".join(sorted(rule)))
+            why = _(WHY.get(key, gettext_noop("it is not a field that Muster knows")))
+            yield Fault(field, _("it may not be set: %(why)s") % {"why": why}, ", ".join(sorted(rule)))
         else:
             yield from _refused(inner, inner_rule, field)
 
@@ -80,7 +82,8 @@ def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:
     metadata = document.get("metadata") or {}
     own = metadata.get("namespace")
     if own and own != namespace:
-        yield Fault("metadata.namespace", f"{str(own)[:63]!r} is not the project's namespace", namespace)
+        message = _("%(value)s is not the project's namespace") % {"value": repr(str(own)[:63])}
+        yield Fault("metadata.namespace", message, namespace)
     for place in ("metadata", "spec"):
         for section in ("labels", "annotations"):
             entries, field = (document.get(place) or {}).get(section), f"{place}.{section}"
@@ -93,13 +96,14 @@ def _entries(entries: Any, field: str, are_labels: bool) -> Iterator[Fault]:
         return
     for key, value in entries.items():
         if not is_label_key(key):
-            yield Fault(f"{field}[{key[:80]}]", "the key is not a label key")
+            yield Fault(f"{field}[{key[:80]}]", _("the key is not a label key"))
         elif not isinstance(value, str):
-            yield Fault(f"{field}[{key}]", "the value is not text", "quote it")
+            yield Fault(f"{field}[{key}]", _("the value is not text"), _("quote it"))
         elif are_labels and not is_label_value(value):
-            yield Fault(f"{field}[{key}]", f"{value[:80]!r} is not a label value", "at most 63 of A–Z a–z 0–9 - _ .")
+            message = _("%(value)s is not a label value") % {"value": repr(value[:80])}
+            yield Fault(f"{field}[{key}]", message, _("at most 63 of A–Z a–z 0–9 - _ ."))
         elif key.startswith("muster.dev/"):
-            yield Fault(f"{field}[{key}]", "Muster writes it")
+            yield Fault(f"{field}[{key}]", _("Muster writes it"))
 
 
 def _misplaced(entries: Any, field: str, section: str) -> Iterator[Fault]:
@@ -107,7 +111,7 @@ def _misplaced(entries: Any, field: str, section: str) -> Iterator[Fault]:
         home = _HOMES.get(key, section)
         if home != section:
             place = "spec.priorityClassName" if key == PRIORITY_LABEL else f"spec.{home}[{key}]"
-            yield Fault(f"{field}[{key}]", "nothing reads it here", place)
+            yield Fault(f"{field}[{key}]", _("nothing reads it here"), place)
 
 
 def _component_entries(document: Mapping[str, Any], is_alpha: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -129,15 +133,17 @@ def _component_faults(field: str, entry: Mapping[str, Any], is_alpha: bool) -> I
         main = next((c for c in containers if c.get("name") == "main"), {})
         main_field = f"{pod_field}.containers"
     if not main.get("image"):
-        yield Fault(main_field, "no container named main with an image", "image of the Dynamo runtime")
+        yield Fault(main_field, _("no container named main with an image"), _("image of the Dynamo runtime"))
     elif not entry.get("runtimeVersionOverride") and not _SEMVER.match(_tag(str(main["image"]))):
         yield Fault(
             f"{field}.runtimeVersionOverride",
-            f"the tag of image {str(main['image'])[:120]!r} is not a version, so the operator must be told one",
+            _("the tag of image %(image)s is not a version, so the operator must be told one")
+            % {"image": repr(str(main["image"])[:120])},
             "MAJOR.MINOR.PATCH",
         )
     if pod.get("schedulerName") not in (None, "", SCHEDULER):
-        yield Fault(f"{pod_field}.schedulerName", f"{str(pod['schedulerName'])[:63]!r} starts no gang", SCHEDULER)
+        message = _("%(value)s starts no gang") % {"value": repr(str(pod["schedulerName"])[:63])}
+        yield Fault(f"{pod_field}.schedulerName", message, SCHEDULER)
     yield from _security_faults(pod, pod_field)
     for holder, path in _metadata_holders(entry, field, is_alpha):
         for section in ("labels", "annotations"):
@@ -157,7 +163,7 @@ def _reserved(entries: Any, field: str) -> Iterator[Fault]:
     """Queue, pool and gang belong to the whole graph: a component cannot leave it."""
     for key in entries if isinstance(entries, Mapping) else ():
         if key.startswith("kai.scheduler/") or key in ("project", *_HOMES):
-            yield Fault(f"{field}[{key}]", "it holds for the whole graph, not for one component", "spec")
+            yield Fault(f"{field}[{key}]", _("it holds for the whole graph, not for one component"), "spec")
 
 
 def _security_faults(pod: Mapping[str, Any], field: str) -> Iterator[Fault]:
@@ -167,7 +173,8 @@ def _security_faults(pod: Mapping[str, Any], field: str) -> Iterator[Fault]:
     for path, container in containers:
         security = (container.get("securityContext") or {}) if isinstance(container, Mapping) else {}
         if security.get("allowPrivilegeEscalation"):
-            yield Fault(f"{field}.{path}.securityContext.allowPrivilegeEscalation", "it may not be true", "false")
+            where = f"{field}.{path}.securityContext.allowPrivilegeEscalation"
+            yield Fault(where, _("it may not be true"), "false")
 
 
 def _tag(image: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from clusters.names import GPU_RESOURCE
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
 from workloads.graph import V1ALPHA1, V1BETA1
 
 Document = dict[str, Any]
@@ -29,12 +30,16 @@ def convert(document: Mapping[str, Any], api_version: str) -> Document:
     return {**copy, "apiVersion": api_version, "spec": converted}
 
 
+def _lacking(field: str, version: str, instead: str = "") -> Fault:
+    return Fault(field, _("%(version)s has no such field") % {"version": version}, instead)
+
+
 def _to_beta(spec: Mapping[str, Any], faults: list[Fault]) -> Document:
     out = {key: value for key, value in spec.items() if key not in ("services", "envs", "pvcs")}
     if spec.get("envs"):
         out["env"] = spec["envs"]
     if spec.get("pvcs"):
-        faults.append(Fault("spec.pvcs", f"{V1BETA1} has no such field", "podTemplate.spec.volumes of a component"))
+        faults.append(_lacking("spec.pvcs", V1BETA1, _("podTemplate.spec.volumes of a component")))
     out["components"] = [_component_to_beta(name, entry, faults) for name, entry in spec["services"].items()]
     return out
 
@@ -45,7 +50,7 @@ def _component_to_beta(name: str, entry: Mapping[str, Any], faults: list[Fault])
     out: Document = {"name": name, "type": "worker" if type_ == "main" else type_}
     out |= {key: entry[key] for key in _SAME if key in entry}
     lacking = [key for key in ("autoscaling", "frontendSidecar") if entry.get(key)]
-    faults += [Fault(f"{field}.{key}", f"{V1BETA1} has no such field", "leave it out") for key in lacking]
+    faults += [_lacking(f"{field}.{key}", V1BETA1, _("leave it out")) for key in lacking]
     if (entry.get("scalingAdapter") or {}).get("enabled"):
         out["scalingAdapter"] = {}
     shared = entry.get("sharedMemory") or {}
@@ -96,7 +101,7 @@ def _resources_to_beta(
     for section in ("limits", "requests"):
         for key, value in (own.get(section) or {}).items():
             if key == "gpuType":
-                faults.append(Fault(f"{field}.resources.{section}.gpuType", f"{V1BETA1} has no such field"))
+                faults.append(_lacking(f"{field}.resources.{section}.gpuType", V1BETA1))
             elif key == "custom":
                 out[section] |= value
             else:
@@ -132,7 +137,7 @@ def _component_to_alpha(field: str, entry: Mapping[str, Any], faults: list[Fault
         out["subComponentType"] = type_
     out |= {key: entry[key] for key in _SAME if key in entry}
     lacking = [key for key in ("minAvailable", "frontendSidecar") if entry.get(key) not in (None, 1)]
-    faults += [Fault(f"{field}.{key}", f"{V1ALPHA1} has no such field", "leave it out") for key in lacking]
+    faults += [_lacking(f"{field}.{key}", V1ALPHA1, _("leave it out")) for key in lacking]
     if entry.get("scalingAdapter") is not None:
         out["scalingAdapter"] = {"enabled": True}
     size = entry.get("sharedMemorySize")

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
 from workloads.lines import with_lines
 
 Document = dict[str, Any]
@@ -30,9 +31,10 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _fault("a key is not text", "quote it", key.start_mark.line + 1)
+                raise _fault(_("a key is not text"), _("quote it"), key.start_mark.line + 1)
             if key.value in seen and key.value != "<<":
-                raise _fault(f"the key {str(key.value)[:60]!r} stands twice", line=key.start_mark.line + 1)
+                shown = repr(str(key.value)[:60])
+                raise _fault(_("the key %(key)s stands twice") % {"key": shown}, line=key.start_mark.line + 1)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -59,14 +61,16 @@ def load(text: str) -> Document:
     """The one document in `text` (YAML or JSON). Raises `InvalidInput` for field `manifest` with the line."""
     if len(text) > MAX_CHARACTERS:
         line = text.count("\n", 0, MAX_CHARACTERS) + 1
-        raise _fault(f"it has {len(text)} characters", f"at most {MAX_CHARACTERS}", line)
+        message = _("it has %(n)d characters") % {"n": len(text)}
+        raise _fault(message, _("at most %(limit)d") % {"limit": MAX_CHARACTERS}, line)
     _check_events(text)
     try:
         documents = [document for document in yaml.load_all(text, _Loader) if document is not None]
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _syntax(error) from error
     if len(documents) != 1:
-        raise _fault(f"it holds {len(documents)} documents", "one DynamoGraphDeployment", _second(text))
+        message = _("it holds %(n)d documents") % {"n": len(documents)}
+        raise _fault(message, _("one DynamoGraphDeployment"), _second(text))
     try:
         return check(documents[0])
     except InvalidInput as error:
@@ -76,7 +80,7 @@ def load(text: str) -> Document:
 def check(document: Any) -> Document:
     """`document` where it is a mapping that JSON can hold, within the bounds; else `InvalidInput`."""
     if not isinstance(document, dict):
-        raise _fault("it is not a mapping", "apiVersion, kind, metadata, spec")
+        raise _fault(_("it is not a mapping"), "apiVersion, kind, metadata, spec")
     budget = [MAX_VALUES]
     _check_value(document, "", 0, budget)
     return document
@@ -134,9 +138,9 @@ def _check_events(text: str) -> None:
             aliases += isinstance(event, yaml.AliasEvent)
             line = _line(event)
             if depth > MAX_DEPTH:
-                raise _fault(f"it is nested deeper than {MAX_DEPTH} levels", line=line)
+                raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH}, line=line)
             if aliases > MAX_ALIASES:
-                raise _fault(f"it has more than {MAX_ALIASES} aliases", line=line)
+                raise _fault(_("it has more than %(limit)d aliases") % {"limit": MAX_ALIASES}, line=line)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _syntax(error) from error
 
@@ -144,13 +148,14 @@ def _check_events(text: str) -> None:
 def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
     budget[0] -= 1
     if budget[0] < 0:
-        raise _fault(f"it holds more than {MAX_VALUES} values")
+        raise _fault(_("it holds more than %(limit)d values") % {"limit": MAX_VALUES})
     if depth > MAX_DEPTH:
-        raise _fault(f"it is nested deeper than {MAX_DEPTH} levels")
+        raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH})
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise InvalidInput.of(path or "manifest", f"the key {key!r} is not text", "quote it")
+                message = _("the key %(key)s is not text") % {"key": repr(key)}
+                raise InvalidInput.of(path or "manifest", message, _("quote it"))
             _check_value(inner, f"{path}.{key}" if path else key, depth + 1, budget)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
@@ -161,11 +166,12 @@ def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
 
 def _check_scalar(value: Any, path: str) -> None:
     if isinstance(value, str) and "\x00" in value:
-        raise InvalidInput.of(path, "it holds a NUL character")
+        raise InvalidInput.of(path, _("it holds a NUL character"))
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput.of(path, f"{value} is not a number that JSON can hold")
+        raise InvalidInput.of(path, _("%(value)s is not a number that JSON can hold") % {"value": value})
     if not isinstance(value, str | int | float | bool | None):
-        raise InvalidInput.of(path, f"a value of type {type(value).__name__} cannot be part of a manifest")
+        message = _("a value of type %(type)s cannot be part of a manifest")
+        raise InvalidInput.of(path, message % {"type": type(value).__name__})
 
 
 def _second(text: str) -> int:
@@ -185,5 +191,6 @@ def _fault(message: str, allowed: str = "", line: int = 0) -> InvalidInput:
 def _syntax(error: Exception) -> InvalidInput:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
-        return _fault(f"it is not YAML: {error.problem}, column {mark.column + 1}", line=mark.line + 1)
-    return _fault(f"it is not YAML: {str(error)[:200]}")
+        values = {"why": error.problem, "column": mark.column + 1}
+        return _fault(_("it is not YAML: %(why)s, column %(column)d") % values, line=mark.line + 1)
+    return _fault(_("it is not YAML: %(why)s") % {"why": str(error)[:200]})

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from accounts.models import User
 from core.errors import InvalidInput, NotFound, NotPermitted
 from organizations.models import Project
@@ -70,7 +72,7 @@ def read_page(user: User, data: Input) -> DraftPage:
     project = _chosen(projects, data.get("project", ""))
     pools = selectors.pools_of(project)
     if not pools:
-        raise NotFound("The cluster of this project has no node pool yet.")
+        raise NotFound(_("The cluster of this project has no node pool yet."))
     source = data.get("source", "").replace("\r\n", "\n") or blueprint(data.get("blueprint", DEFAULT))
     if data.get("action") == "blueprint":
         source = blueprint(data.get("blueprint", ""))

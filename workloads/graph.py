@@ -21,6 +21,7 @@ from clusters.names import (
 )
 from clusters.quantities import parse_quantity
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
 
 Document = Mapping[str, Any]
 
@@ -137,7 +138,8 @@ def parse_graph(document: Document) -> Graph:
     components = tuple(_components(api_version, spec, faults))
     framework = spec.get("backendFramework", "")
     if framework not in ("", *FRAMEWORKS):
-        faults.append(Fault("spec.backendFramework", f"{framework!r} is not a framework", ", ".join(FRAMEWORKS)))
+        message = _("%(value)s is not a framework") % {"value": repr(framework)}
+        faults.append(Fault("spec.backendFramework", message, ", ".join(FRAMEWORKS)))
     if faults:
         raise InvalidInput(faults)
     return Graph(
@@ -187,20 +189,26 @@ def component_path(document: Document, component: str) -> tuple[str | int, ...]:
             names.append(entry.get("name", ""))
             if names[-1] == component:
                 return ("spec", "components", index)
-    raise InvalidInput.of("component", f"there is no component {component[:63]!r}", ", ".join(names))
+    message = _("there is no component %(name)s") % {"name": repr(component[:63])}
+    raise InvalidInput.of("component", message, ", ".join(names))
 
 
 def _api_version(document: Document) -> str:
     api_version, kind = _text(document.get("apiVersion")), _text(document.get("kind"))
-    real = f"kind {DYNAMO_GRAPH_DEPLOYMENT.kind} with apiVersion {V1BETA1} (Dynamo 1.2 and later) or {V1ALPHA1}"
+    real = _("kind %(kind)s with apiVersion %(new)s (Dynamo 1.2 and later) or %(old)s") % {
+        "kind": DYNAMO_GRAPH_DEPLOYMENT.kind,
+        "new": V1BETA1,
+        "old": V1ALPHA1,
+    }
     if kind == "DynamoDeployment" or api_version.startswith("dynamo.nvidia.com/"):
-        raise InvalidInput.of(
-            "kind", f"{kind or 'this kind'} of {api_version or 'this group'} exists in no release of Dynamo", real
-        )
+        message = _("%(kind)s of %(group)s exists in no release of Dynamo")
+        values = {"kind": kind or _("this kind"), "group": api_version or _("this group")}
+        raise InvalidInput.of("kind", message % values, real)
     if kind != DYNAMO_GRAPH_DEPLOYMENT.kind:
-        raise InvalidInput.of("kind", f"{kind[:80]!r} cannot be submitted", real)
+        raise InvalidInput.of("kind", _("%(kind)s cannot be submitted") % {"kind": repr(kind[:80])}, real)
     if api_version not in API_VERSIONS:
-        raise InvalidInput.of("apiVersion", f"{api_version[:80]!r} is not a version of it", " or ".join(API_VERSIONS))
+        message = _("%(version)s is not a version of it") % {"version": repr(api_version[:80])}
+        raise InvalidInput.of("apiVersion", message, ", ".join(API_VERSIONS))
     return api_version
 
 
@@ -208,17 +216,20 @@ def _components(api_version: str, spec: Mapping[str, Any], faults: list[Fault]) 
     entries = list(_entries(api_version, spec, faults))
     if not entries:
         listed = "services" if api_version == V1ALPHA1 else "components"
-        faults.append(Fault(f"spec.{listed}", "it lists no component", f"1 to {MAX_COMPONENTS}"))
+        faults.append(
+            Fault(f"spec.{listed}", _("it lists no component"), _("1 to %(limit)d") % {"limit": MAX_COMPONENTS})
+        )
     if len(entries) > MAX_COMPONENTS:
-        faults.append(Fault("spec", f"it lists {len(entries)} components", f"1 to {MAX_COMPONENTS}"))
+        message = _("it lists %(n)d components") % {"n": len(entries)}
+        faults.append(Fault("spec", message, _("1 to %(limit)d") % {"limit": MAX_COMPONENTS}))
     seen: set[str] = set()
     for name, field, entry in entries:
         if _COMPONENT_NAME.match(name) is None:
-            faults.append(
-                Fault(field, f"{name[:80]!r} cannot name a component", "letters, digits and “-”, not “-” at an end")
-            )
+            message = _("%(name)s cannot name a component") % {"name": repr(name[:80])}
+            faults.append(Fault(field, message, _("letters, digits and “-”, not “-” at an end")))
         if name.lower() in seen:
-            faults.append(Fault(field, f"the component {name!r} stands twice (upper and lower case count as one)"))
+            message = _("the component %(name)s stands twice (upper and lower case count as one)")
+            faults.append(Fault(field, message % {"name": repr(name)}))
         seen.add(name.lower())
         yield _component(api_version, name, field, entry, faults)
 
@@ -228,35 +239,39 @@ def _entries(
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     if api_version == V1ALPHA1:
         if "components" in spec:
-            faults.append(Fault("spec.components", f"{V1ALPHA1} has a map spec.services", f"services, or {V1BETA1}"))
+            message = _("%(version)s has a map spec.services") % {"version": V1ALPHA1}
+            faults.append(Fault("spec.components", message, f"services, {V1BETA1}"))
         for name, entry in _mapping(spec, "services", "spec.services", faults).items():
             if isinstance(entry, Mapping):
                 yield name, f"spec.services.{name}", entry
             else:
-                faults.append(Fault(f"spec.services.{name}", "it is not a mapping"))
+                faults.append(Fault(f"spec.services.{name}", _("it is not a mapping")))
         return
     if "services" in spec:
-        faults.append(Fault("spec.services", f"{V1BETA1} has a list spec.components", f"components, or {V1ALPHA1}"))
+        message = _("%(version)s has a list spec.components") % {"version": V1BETA1}
+        faults.append(Fault("spec.services", message, f"components, {V1ALPHA1}"))
     listed = spec.get("components") or []
     if not isinstance(listed, list):
-        faults.append(Fault("spec.components", "it is not a list"))
+        faults.append(Fault("spec.components", _("it is not a list")))
         return
     for index, entry in enumerate(listed):
         field = f"spec.components[{index}]"
         if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
             yield entry["name"], field, entry
         else:
-            faults.append(Fault(f"{field}.name", "the component has no name"))
+            faults.append(Fault(f"{field}.name", _("the component has no name")))
 
 
 def _component(api_version: str, name: str, field: str, entry: Mapping[str, Any], faults: list[Fault]) -> Component:
     is_alpha = api_version == V1ALPHA1
     type_ = _text(entry.get("componentType" if is_alpha else "type"))
     if not is_alpha and type_ not in COMPONENT_TYPES:
-        faults.append(Fault(f"{field}.type", f"{type_!r} is not a type of component", ", ".join(COMPONENT_TYPES)))
+        message = _("%(value)s is not a type of component") % {"value": repr(type_)}
+        faults.append(Fault(f"{field}.type", message, ", ".join(COMPONENT_TYPES)))
     subtype = _text(entry.get("subComponentType")) if is_alpha else ""
     if subtype not in ("", "prefill", "decode"):
-        faults.append(Fault(f"{field}.subComponentType", f"{subtype!r} is not a sub-type", "prefill, decode"))
+        message = _("%(value)s is not a sub-type") % {"value": repr(subtype)}
+        faults.append(Fault(f"{field}.subComponentType", message, "prefill, decode"))
     multinode = entry.get("multinode")
     nodes = 1
     if isinstance(multinode, Mapping):
@@ -266,9 +281,10 @@ def _component(api_version: str, name: str, field: str, entry: Mapping[str, Any]
     if minimum is not None:
         minimum = _whole(minimum, f"{field}.minAvailable", 1, faults)
         if replicas and minimum > replicas:
-            faults.append(
-                Fault(f"{field}.minAvailable", f"{minimum} is more than the {replicas} replicas", f"1 to {replicas}")
-            )
+            message = _("%(minimum)d is more than the %(replicas)d replicas")
+            values = {"minimum": minimum, "replicas": replicas}
+            allowed = _("1 to %(limit)d") % {"limit": replicas}
+            faults.append(Fault(f"{field}.minAvailable", message % values, allowed))
     adapter = entry.get("scalingAdapter")
     return Component(
         name=name,
@@ -329,19 +345,22 @@ def _devices(value: Any, field: str, faults: list[Fault]) -> Decimal:
     except InvalidInput:
         amount = Decimal(-1)
     if isinstance(value, bool) or not 0 <= amount <= MAX_GPUS or amount != amount.to_integral_value():
-        allowed = f"a whole number from 0 to {MAX_GPUS}"
-        faults.append(Fault(field, f"{str(value)[:40]!r} is not a number of GPUs", allowed))
+        message = _("%(value)s is not a number of GPUs") % {"value": repr(str(value)[:40])}
+        faults.append(Fault(field, message, _range(0, MAX_GPUS)))
         return Decimal(0)
     return amount
 
 
 def _whole(value: Any, field: str, least: int, faults: list[Fault]) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_REPLICAS:
-        faults.append(
-            Fault(field, f"{str(value)[:40]!r} is not allowed", f"a whole number from {least} to {MAX_REPLICAS}")
-        )
+        message = _("%(value)s is not allowed") % {"value": repr(str(value)[:40])}
+        faults.append(Fault(field, message, _range(least, MAX_REPLICAS)))
         return least
     return value
+
+
+def _range(least: int, most: int) -> str:
+    return _("a whole number from %(least)d to %(most)d") % {"least": least, "most": most}
 
 
 def _mapping(holder: Mapping[str, Any], key: str, field: str, faults: list[Fault]) -> Mapping[str, Any]:
@@ -350,7 +369,7 @@ def _mapping(holder: Mapping[str, Any], key: str, field: str, faults: list[Fault
         return {}
     if isinstance(value, Mapping):
         return value
-    faults.append(Fault(field, "it is not a mapping"))
+    faults.append(Fault(field, _("it is not a mapping")))
     return {}
 
 

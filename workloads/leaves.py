@@ -10,6 +10,8 @@ from typing import Any
 from clusters.names import is_label_key, is_rfc1123_subdomain
 from clusters.quantities import parse_quantity
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
+from core.words import gettext_noop
 
 # What Kubernetes keeps of a quantity: beyond int64 it would be capped without a word.
 LARGEST_QUANTITY = 2**63 - 1
@@ -17,14 +19,22 @@ LARGEST_QUANTITY = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One type: whether a value has it, and the words for what it should be."""
+    """One type: whether a value has it, and the words for what it should be; `choices` end a sentence with them."""
 
     holds: Callable[[Any], bool]
     wanted: str
+    choices: str = ""
+
+    def words(self) -> str:
+        """What it should be, in the viewer's language."""
+        return _(self.wanted) % {"choices": self.choices} if self.choices else _(self.wanted)
 
     def fault(self, value: Any, field: str) -> Fault | None:
         """What is wrong with `value`; None if nothing."""
-        return None if self.holds(value) else Fault(field, f"{_shown(value)} is not {self.wanted}", self.wanted)
+        if self.holds(value):
+            return None
+        wanted = self.words()
+        return Fault(field, _("%(value)s is not %(wanted)s") % {"value": _shown(value), "wanted": wanted}, wanted)
 
 
 def _is_text(value: Any) -> bool:
@@ -66,26 +76,37 @@ def _is_quantity(value: Any) -> bool:
         return False
 
 
-TEXT = Leaf(_is_text, "text; numbers and true/false in quotes")
-OBJECT_NAME = Leaf(lambda value: _is_text(value) and is_rfc1123_subdomain(value), "the name of an object")
-ENV_NAME = Leaf(lambda value: _is_text(value) and value != "" and "=" not in value, "the name of a variable")
-FLAG = Leaf(lambda value: isinstance(value, bool), "true or false")
-WHOLE = Leaf(_is_natural, "a whole number from 0")
-PORT = Leaf(_is_port, "a port from 1 to 65535")
-PORT_OR_NAME = Leaf(lambda value: _is_port(value) or (_is_text(value) and value != ""), "a port or its name")
-IMAGE = Leaf(lambda value: _is_text(value) and not any(c.isspace() for c in value), "an image, without spaces")
-TEXTS = Leaf(_is_texts, "a list of texts; numbers and true/false in quotes")
-TEXT_MAP = Leaf(_is_text_map, "a map of label keys to texts")
-OBJECT = Leaf(lambda value: isinstance(value, Mapping), "a mapping")
-OBJECTS = Leaf(_is_objects, "a list of mappings")
+TEXT = Leaf(_is_text, gettext_noop("text; numbers and true/false in quotes"))
+OBJECT_NAME = Leaf(lambda value: _is_text(value) and is_rfc1123_subdomain(value), gettext_noop("the name of an object"))
+ENV_NAME = Leaf(
+    lambda value: _is_text(value) and value != "" and "=" not in value, gettext_noop("the name of a variable")
+)
+FLAG = Leaf(lambda value: isinstance(value, bool), gettext_noop("true or false"))
+WHOLE = Leaf(_is_natural, gettext_noop("a whole number from 0"))
+PORT = Leaf(_is_port, gettext_noop("a port from 1 to 65535"))
+PORT_OR_NAME = Leaf(
+    lambda value: _is_port(value) or (_is_text(value) and value != ""), gettext_noop("a port or its name")
+)
+IMAGE = Leaf(
+    lambda value: _is_text(value) and not any(c.isspace() for c in value), gettext_noop("an image, without spaces")
+)
+TEXTS = Leaf(_is_texts, gettext_noop("a list of texts; numbers and true/false in quotes"))
+TEXT_MAP = Leaf(_is_text_map, gettext_noop("a map of label keys to texts"))
+OBJECT = Leaf(lambda value: isinstance(value, Mapping), gettext_noop("a mapping"))
+OBJECTS = Leaf(_is_objects, gettext_noop("a list of mappings"))
 QUANTITY = Leaf(
-    _is_quantity, "a quantity from 0: a number with n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as 1e3"
+    _is_quantity,
+    gettext_noop("a quantity from 0: a number with n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as 1e3"),
 )
 
 
 def one_of(*values: str) -> Leaf:
     """One of these words."""
-    return Leaf(lambda value: value in values if _is_text(value) else False, "one of " + ", ".join(values))
+    return Leaf(
+        lambda value: value in values if _is_text(value) else False,
+        gettext_noop("one of %(choices)s"),
+        ", ".join(values),
+    )
 
 
 def _shown(value: Any) -> str:
