@@ -1,6 +1,6 @@
 """Reads clusters, nodes and what is held on them. Nothing here asks a cluster."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -167,6 +167,15 @@ def node_rows(user: Viewer, cluster: Cluster | None = None) -> QuerySet[Node]:
             default=Value(4),
         ),
     )
+
+
+def keep_node_ids(user: Viewer, cluster: Cluster | None) -> Callable[[Hashable, Callable[[], list[int]]], list[int]]:
+    """Keeps the ids of a page of `node_rows` until a node or pod of one of the clusters changes, where one of them is
+    large: to sort by what is free, all of its pods must be summed. 1 query."""
+    seen = _with_nodes(user, cluster)
+    large = any(row.nodes_count > LARGE_NODES for row in seen)
+    version = tuple((row.pk, *_version(row)) for row in seen) if large else None
+    return lambda wanted, find: kept(("node ids", user.pk, cluster and cluster.pk, wanted), version, find)
 
 
 def topology_levels(cluster: Cluster) -> dict[str, list[str]]:

@@ -70,7 +70,6 @@ NODES = TableSpec(
         Column(key="created_at", label=_("Age"), sort=("-created_at",)),
     ),
     default_sort="state",
-    keys_first=True,
     search=("name", "gpu_type", "internal_address"),
     search_label=_("Name, GPU type, address"),
     filters=(

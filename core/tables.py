@@ -7,7 +7,7 @@ template draws it is said at the head of `templates/components/list.html`.
 URL: `?q=words&filter=phase==Pending&filter=gpus>=1&sort=-name&show=gpus&page=2&format=csv`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, or_
@@ -23,6 +23,7 @@ from django.utils.translation import gettext
 from core.csv import CsvColumn, csv_response
 from core.errors import InvalidInput
 from core.filters import Filter, Term, Text, parse_term
+from core.keys_first import keys_of, rows_of
 from core.saved_views import Relief, SavedView, ViewLink, reliefs, view_links
 
 MAX_SEARCH_LENGTH = 200
@@ -31,6 +32,8 @@ MAX_TERMS = 20
 
 Rows = QuerySet[Any, Any]
 Present = Callable[[Sequence[Any]], Sequence[Any]]
+# What a page of ids depends on beside the rows themselves, and the query for them → the ids.
+Keep = Callable[[Hashable, Callable[[], list[Any]]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +64,6 @@ class TableSpec:
     `default_sort` is a column's key, `-` before it reverses; it must put what needs a person first.
     With a `bulk_template` (the buttons of the bulk bar) rows can be selected. `empty_template` says what one
     of the things is and how to make the first. When one of the live `topics` changes, the list refreshes.
-    `keys_first` finds the ids of a page before its rows: for long lists whose rows are wide or dear to annotate, since
-    a database computes whole rows before it sorts them.
     """
 
     name: str
@@ -76,7 +77,6 @@ class TableSpec:
     bulk_template: str = ""
     topics: tuple[str, ...] = ()
     empty_template: str = ""
-    keys_first: bool = False
 
     @property
     def operators(self) -> dict[str, Text]:
@@ -138,13 +138,14 @@ def build_table(
     *,
     present: Present | None = None,
     views: Sequence[SavedView] = (),
+    keep: Keep | None = None,
 ) -> Table:
     """Apply what the URL asks for to `queryset` (already scoped to what the viewer may see).
 
     What the URL gets wrong becomes a sentence in `problems` and is left out; it never fails. `present` turns
     the objects of one page (or of one chunk of the CSV) into what the row template draws, so that figures are
-    fetched for what is shown only. Queries: 2 counts when narrowed (else 1), 1 for the rows (2 with `keys_first`),
-    1 for the views.
+    fetched for what is shown only. With `keep` the ids of a page are found before its rows (`core.keys_first`), and it
+    may know them from before. Queries: 2 counts when narrowed (else 1), 1 for the rows, 1 for the ids, 1 for the views.
     """
     problems: list[str] = []
     q = _search_text(request, problems)
@@ -156,7 +157,8 @@ def build_table(
     paginator = Paginator(narrowed.order_by(*ordering), spec.page_size)
     page = paginator.get_page(request.GET.get("page", "1"))
     total_all = queryset.count() if q or terms else paginator.count
-    shown = _shown(page, queryset) if spec.keys_first else list(page.object_list)
+    wanted = (sort, q, tuple(str(term) for term in terms), page.number)
+    shown = rows_of(queryset, keep(wanted, lambda: keys_of(page.object_list))) if keep else list(page.object_list)  # type: ignore[arg-type]
     return Table(
         spec=spec,
         heads=_heads(request, spec, sort),
@@ -173,12 +175,6 @@ def build_table(
         problems=tuple(problems),
         present=present,
     )
-
-
-def _shown(page: Page[Any], queryset: Rows) -> list[Any]:
-    keys = list(page.object_list.values_list("pk", flat=True))  # type: ignore[attr-defined]
-    rows = queryset.order_by().in_bulk(keys)
-    return [rows[key] for key in keys if key in rows]
 
 
 def table_response(

@@ -16,10 +16,11 @@ from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
-from core.api.pagination import paginate
+from core.api.pagination import slice_of
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
+from core.keys_first import keys_of, rows_of
 
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 NODE_STATUS = (("Ready", "Ready"), ("NotReady", "NotReady"), ("Unknown", "Unknown"))
@@ -99,7 +100,9 @@ class NodeListView(ApiView):
     def get(self, request: Request, cluster_id: str = "") -> Response:
         """`{nodes}`, filtered, sorted and paged."""
         rows = _nodes(request, cluster_id)
-        page, _next = paginate(request, sort(request, rows, NODE_SORTS, default="name"))
+        part = slice_of(request)
+        ordered = sort(request, rows, NODE_SORTS, default="name")
+        page = rows_of(rows, keys_of(ordered[part.offset : part.offset + part.limit]))
         return Response({"nodes": [wire.node_json(row) for row in page]})
 
 

@@ -20,7 +20,8 @@ def node_list(request: HttpRequest) -> HttpResponseBase:
     """Nodes of one or all clusters."""
     require(request.user, "nodes:read")
     cluster = selectors.chosen_cluster(request.user, request.GET.get("cluster", ""))
-    table = build_table(request, selectors.node_rows(request.user, cluster), NODES)
+    rows = selectors.node_rows(request.user, cluster)
+    table = build_table(request, rows, NODES, keep=selectors.keep_node_ids(request.user, cluster))
     stale = selectors.stale_clusters(request.user, cluster, "nodes", "pods")
     context = {
         "cluster": cluster,
