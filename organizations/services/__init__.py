@@ -9,7 +9,7 @@ from organizations.services.departments import (
 from organizations.services.pools import node_pool_changed
 from organizations.services.projects import ProjectInput, create_project, delete_project, update_project
 from organizations.services.quotas import QuotaInput
-from organizations.services.secrets import delete_secret, put_secret
+from organizations.services.secrets import delete_secret, put_secret, rename_secret
 
 __all__ = [
     "ProjectInput",
@@ -22,6 +22,7 @@ __all__ = [
     "ensure_default_department",
     "node_pool_changed",
     "put_secret",
+    "rename_secret",
     "update_department",
     "update_project",
 ]

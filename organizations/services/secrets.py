@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import SECRET, Actor
 from accounts.permissions import require
+from clusters.names import is_rfc1123_subdomain
 from core.desired import change_spec
 from core.errors import Conflict, InvalidInput
 from organizations.models import Project, ProjectSecret
@@ -55,6 +56,31 @@ def _refuse_taken(project: Project, kind: str, name: str) -> None:
     same = ProjectSecret.objects.filter(project=project, name=name).exclude(kind=kind).first()
     if same is not None:
         raise InvalidInput.of("kind", _("The secret %(name)s is of another kind") % {"name": name}, same.kind)
+
+
+@transaction.atomic
+def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectSecret:
+    """Give it another name: its objects are written anew and those of the old name leave the cluster.
+
+    Raises `InvalidInput`; `Conflict` where another secret writes the object.
+    """
+    project = secret.project
+    require(actor.user, "credentials:update", project.scope)
+    if name == secret.name:
+        return secret
+    if secret.kind == SecretKind.HUGGING_FACE:
+        raise InvalidInput.of("name", _("The Hugging Face token has a fixed name"), secret.name)
+    if not is_rfc1123_subdomain(name):
+        allowed = _("lower-case letters, digits, “-” and “.”")
+        raise InvalidInput.of("name", _("“%(name)s” cannot be the name of a secret") % {"name": name[:80]}, allowed)
+    for other in ProjectSecret.objects.filter(project=project).exclude(pk=secret.pk):
+        if name in object_names(other.kind, other.name):
+            raise Conflict(_("The secret %(name)s writes the same object.") % {"name": other.name})
+    audit.record(actor, "update", secret, before={"name": secret.name}, after={"name": name})
+    secret.name, secret.updated_at = name, timezone.now()
+    secret.save(update_fields=["name", "updated_at"])
+    change_spec(project, {})
+    return secret
 
 
 @transaction.atomic

@@ -1,0 +1,111 @@
+"""Credentials in Run:ai's five kinds: secrets of projects, written, listed by name, never shown."""
+
+import json
+
+import pytest
+
+from organizations.models import ProjectSecret
+from organizations.secrets import decrypt
+
+ROOT = "/api/v1/asset/credentials"
+SPECS = {
+    "generic-secret": ({"keyValuePairs": [{"key": "API_KEY", "value": "canary-1"}]}, {"API_KEY": "canary-1"}),
+    "password": ({"user": "ada", "password": "canary-1"}, {"username": "ada", "password": "canary-1"}),
+    "access-key": (
+        {"accessKeyId": "AKIA", "secretAccessKey": "canary-1"},
+        {"AccessKeyId": "AKIA", "SecretKey": "canary-1"},
+    ),
+    "ngc-api-key": ({"ngc_api_key": "canary-1"}, {"NGC_API_KEY": "canary-1"}),
+}
+DOCKER = {"url": "registry.example.org", "user": "ada", "password": "canary-1"}
+
+
+def body(project, spec, name="mine", **meta):
+    return {"meta": {"name": name, "scope": "project", "projectId": project.pk, **meta}, "spec": spec}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_a_credential_is_made_listed_renamed_overwritten_and_deleted(send, world, kind):
+    spec, stored = SPECS[kind]
+    made = send("post", f"{ROOT}/{kind}", body(world.project, spec))
+    path = f"{ROOT}/{kind}/{made.json()['meta']['id']}"
+    shown, listed = send("get", path), send("get", f"{ROOT}/{kind}").json()["entries"]
+    every = send("get", ROOT).json()["entries"]
+    content = decrypt(ProjectSecret.objects.get().content)
+    renamed = send("put", path, {"meta": {"name": "other"}})
+    again = send("put", path, {"spec": spec})
+    deleted = send("delete", path)
+
+    assert (made.status_code, renamed.status_code, again.status_code) == (202, 202, 202)
+    assert content == stored
+    assert [e["meta"]["name"] for e in listed] == [e["meta"]["name"] for e in every] == ["mine"]
+    assert shown.json() == made.json()
+    assert renamed.json()["meta"]["name"] == "other"
+    assert deleted.status_code in (202, 204)
+    assert send("get", path).status_code == 404
+    assert not any("canary-1" in json.dumps(a.json()) for a in (made, shown, renamed, again))
+
+
+def test_a_registry_becomes_a_docker_configuration(send, world):
+    made = send("post", f"{ROOT}/docker-registry", body(world.project, DOCKER))
+    content = json.loads(decrypt(ProjectSecret.objects.get().content)[".dockerconfigjson"])
+
+    assert made.status_code == 202
+    assert content["auths"]["registry.example.org"]["password"] == "canary-1"
+    assert send("get", f"{ROOT}/docker-registry").json()["entries"] == [made.json()]
+    assert send("get", f"{ROOT}/generic-secret").json() == {"entries": []}
+
+
+@pytest.mark.parametrize("name", ["hf-token-secret", "hf-token"])
+def test_a_hugging_face_token_gets_both_names_and_keys(send, world, name):
+    pairs = {"keyValuePairs": [{"key": "HF_TOKEN", "value": "hf_canary"}]}
+    made = send("post", f"{ROOT}/generic-secret", body(world.project, pairs, name=name))
+    secret = ProjectSecret.objects.get()
+
+    assert made.status_code == 202
+    assert (secret.kind, secret.keys) == ("hugging-face", ["HF_TOKEN", "token"])
+
+
+def test_a_second_of_the_same_name_is_409(send, world):
+    given = body(world.project, SPECS["password"][0])
+    assert [send("post", f"{ROOT}/password", given).status_code for _ in range(2)] == [202, 409]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"meta": None}, "meta"),
+        ({"spec": None}, "spec"),
+        ({"spec": {"keyValuePairs": []}}, "spec.keyValuePairs"),
+        ({"spec": {"keyValuePairs": [{"key": "a"}]}}, "spec.keyValuePairs[0]"),
+        ({"spec": {"existingSecretName": "x"}}, "spec.existingSecretName"),
+        ({"spec": {"colour": 1}}, "spec.colour"),
+        ({"meta": {"name": "x", "scope": "tenant"}}, "meta.scope"),
+        ({"meta": {"name": "x", "scope": "project", "projectId": 999999}}, "meta.projectId"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_is_wrong_is_named_by_field(send, world, change, field):
+    answer = send("post", f"{ROOT}/generic-secret", {**body(world.project, SPECS["generic-secret"][0]), **change})
+    assert answer.status_code == 400
+    assert answer.json()["faults"][0]["field"] == field
+
+
+def test_credentials_of_other_projects_are_absent(send, world, client_of, outsider, viewer):
+    made = send("post", f"{ROOT}/password", body(world.project, SPECS["password"][0])).json()
+    path = f"{ROOT}/password/{made['meta']['id']}"
+
+    assert client_of(outsider).get(ROOT).json() == {"entries": []}
+    assert client_of(outsider).get(path).status_code == 404
+    assert client_of(viewer).get(ROOT).status_code == 403
+
+
+@pytest.mark.parametrize("query", ["name=other", "scope=tenant", "projectId=999", "clusterId=x"])
+def test_filters_narrow_the_list(send, world, query):
+    send("post", f"{ROOT}/password", body(world.project, SPECS["password"][0]))
+    assert send("get", f"{ROOT}?{query}").json() == {"entries": []}
+
+
+def test_a_dry_run_writes_nothing(send, world):
+    answer = send("post", f"{ROOT}/password?dryRun=true", body(world.project, SPECS["password"][0]))
+    assert (answer.status_code, ProjectSecret.objects.count()) == (202, 0)
