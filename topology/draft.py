@@ -62,7 +62,8 @@ class Draft:
 
 def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[str]) -> Draft:
     """What the form says; without any level said, the proposal."""
-    candidates = candidate_keys(nodes, pool_keys=pool_keys)
+    proposal = propose_levels(nodes)
+    candidates = candidate_keys(nodes, pool_keys=pool_keys, proposed=proposal)
     keys = [candidate.key for candidate in candidates]
     pasted: tuple[str, ...] = ()
     text = str(fields.get("paste", "") or "")
@@ -71,9 +72,9 @@ def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[s
         if order_of(levels, nodes) is Order.NEAR_TO_FAR and not fields.get("as_pasted"):
             pasted, levels = levels, tuple(reversed(levels))
     elif fields.get("order_given"):
-        levels = _ordered(fields, propose_levels(nodes))
+        levels = _ordered(fields, proposal)
     else:
-        levels = propose_levels(nodes)
+        levels = proposal
     return Draft(
         name=str(fields.get("name", "") or ""),
         levels=levels,

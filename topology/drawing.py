@@ -33,11 +33,12 @@ class Drawn:
     nodes: int
 
 
-def draw(tree: Tree, at: Sequence[str] = (), *, node_url: NodeUrl = lambda node: "") -> Drawn:
-    """The tree below the domain `at` (values from the top; an unknown path shows the whole)."""
+def draw(tree: Tree, at: Sequence[str] = (), *, node_url: NodeUrl = lambda node: "", most: int = MAX_DOMAINS) -> Drawn:
+    """The tree below the domain `at` (values from the top; an unknown path shows the whole), down to the last level
+    that has no more than `most` domains there."""
     root = _find(tree.root, at)
     whole = root is tree.root
-    levels = _drawn_levels(tree, root)
+    levels = _drawn_levels(tree, root, most)
     domains = [_figure(child, levels, node_url) for child in root.ordered()] if levels else []
     if not levels:
         domains = [_node(node, node_url) for node in root.nodes]
@@ -68,13 +69,13 @@ def _find(root: Domain, at: Sequence[str]) -> Domain:
     return domain
 
 
-def _drawn_levels(tree: Tree, root: Domain) -> tuple[int, ...]:
+def _drawn_levels(tree: Tree, root: Domain, most: int) -> tuple[int, ...]:
     """Levels below `root` that become boxes: not the host name, and no more domains than can be told apart."""
     levels: list[int] = []
     row = [root]
     for level in range(root.level + 1, len(tree.levels)):
         row = [child for domain in row for child in domain.children.values()]
-        if tree.levels[level] == HOSTNAME_LABEL or len(row) > MAX_DOMAINS:
+        if tree.levels[level] == HOSTNAME_LABEL or len(row) > most:
             break
         levels.append(level)
     return tuple(levels)

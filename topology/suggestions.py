@@ -85,20 +85,28 @@ class Order(StrEnum):
     UNCLEAR = "unclear"
 
 
-def candidate_keys(nodes: Sequence[NodeFacts], *, pool_keys: Iterable[str] = ()) -> tuple[CandidateKey, ...]:
+def candidate_keys(
+    nodes: Sequence[NodeFacts], *, pool_keys: Iterable[str] = (), proposed: Sequence[str] | None = None
+) -> tuple[CandidateKey, ...]:
     """Every label key of the nodes, those that can be a level first, broadest first; the rest by name.
 
-    `pool_keys`: label keys of node pools, which are no places.
+    `pool_keys`: label keys of node pools, which are no places. `proposed`: what `propose_levels` said of the nodes.
     """
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for node in nodes:
-        for key, value in node.labels.items():
-            counts[key][value] += 1
-    proposed = propose_levels(nodes)
+    counts = _counts(nodes)
+    proposed = propose_levels(nodes) if proposed is None else proposed
     pools = {NODE_POOL_LABEL, *pool_keys}
     found = [_candidate(key, counts[key], len(nodes), pools, proposed) for key in counts]
     place = {key: position for position, key in enumerate(proposed)}
     return tuple(sorted(found, key=lambda c: (place.get(c.key, 99), _USE_ORDER[c.use], _rank(c.key), c.key)))
+
+
+def _counts(nodes: Iterable[NodeFacts]) -> dict[str, Counter[str]]:
+    """Of each label key, how often each value occurs."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for node in nodes:
+        for key, value in node.labels.items():
+            counts[key][value] += 1
+    return counts
 
 
 _USE_ORDER = {use: order for order, use in enumerate(KeyUse)}
@@ -137,11 +145,8 @@ def propose_levels(nodes: Sequence[NodeFacts]) -> tuple[str, ...]:
     Place keys with more than one value on at least half of the nodes, ordered by containment and number of values; a
     key of which many values lie under two parents is left out.
     """
-    values: dict[str, Counter[str]] = defaultdict(Counter)
-    for node in nodes:
-        for key, value in node.labels.items():
-            if value and _use(key, 2, {NODE_POOL_LABEL}) is KeyUse.PLACE:
-                values[key][value] += 1
+    places = {key: found for key, found in _counts(nodes).items() if _use(key, 2, {NODE_POOL_LABEL}) is KeyUse.PLACE}
+    values = {key: Counter({value: n for value, n in found.items() if value}) for key, found in places.items()}
     keys = [key for key, found in values.items() if len(found) > 1 and sum(found.values()) * 2 >= len(nodes)]
     chain: list[str] = []
     for key in sorted(keys, key=lambda key: (len(values[key]), _rank(key), key)):

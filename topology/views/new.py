@@ -1,23 +1,27 @@
 """Making a topology, or replacing one: keys found on nodes, their order, the tree they make, the manifest."""
 
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import Scope, has_right, require
 from accounts.requests import actor_of
+from clusters.kept import kept
 from clusters.models import Cluster
-from clusters.selectors import chosen_cluster, cluster_list
+from clusters.names import HOSTNAME_LABEL
+from clusters.selectors import chosen_cluster, cluster_list, observed_versions
 from core.errors import Conflict, InvalidInput, NotFound
 from topology import presenting, services
 from topology.draft import Draft, read_draft
-from topology.drawing import draw
+from topology.drawing import Drawn, draw
 from topology.findings import Severity
 from topology.manifests import TopologySpec, topology_manifest
 from topology.models import NetworkTopology, NodePool
@@ -28,6 +32,9 @@ from topology.views.topologies import node_url
 from topology.wording import finding_item, short_key
 
 RIGHT = "network-topologies:create"
+# More boxes beside each other than this cannot be told apart, and there is no zooming before the topology exists.
+PREVIEW_DOMAINS = 100
+DRAFT_FIELDS = ("paste", "use_paste", "as_pasted", "order_given", "was", "level", "key", "shown")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,9 +113,16 @@ def _sentence(fault: Any) -> str:
 
 def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
     """Everything that depends on the draft."""
-    facts = node_facts(cluster.pk)
+    version = observed_versions([cluster.pk]).get(cluster.pk)
+    facts = kept(("facts", cluster.pk), version, lambda: node_facts(cluster.pk))
     pools = NodePool.objects.filter(cluster=cluster).exclude(label_key="")
-    draft = read_draft(fields, facts, list(pools.values_list("label_key", flat=True)))
+    pool_keys = list(pools.values_list("label_key", flat=True))
+    said = tuple((name, tuple(fields.getlist(name))) for name in DRAFT_FIELDS)
+    # Of a large cluster the last draft is kept: its name is all that changes while somebody thinks about it.
+    kept_by = version and (version, said, tuple(pool_keys))
+    draft = kept(("draft", cluster.pk), kept_by, lambda: read_draft(fields, facts, pool_keys))
+    draft = replace(draft, name=str(fields.get("name", "") or ""))
+    drawn = _drawn(draft, cluster, version=version) if draft.levels and facts else None
     manifest = topology_manifest(TopologySpec(draft.name or "…", draft.levels, ""))
     del manifest["metadata"]["labels"]
     return {
@@ -124,7 +138,8 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
             }
             for note in draft.notes
         ],
-        "drawn": draw(draft.tree, node_url=node_url) if draft.levels and facts else None,
+        "drawn": drawn,
+        "undrawn": ", ".join(map(short_key, _undrawn(draft, drawn))) if drawn else "",
         "tree_note": _tree_note(draft),
         "findings": [finding_item(finding) for finding in draft.findings],
         "to_act_on": sum(finding.severity in (Severity.BAD, Severity.WAIT) for finding in draft.findings),
@@ -134,6 +149,16 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
         "paste_open": bool(fields.get("use_paste")),
         "cancel_url": reverse("topology:topology-list"),
     }
+
+
+def _drawn(draft: Draft, cluster: Cluster, *, version: Hashable) -> Drawn:
+    kept_by = version and (version, draft.levels, get_language())
+    return kept(("draft drawn", cluster.pk), kept_by, lambda: draw(draft.tree, node_url=node_url, most=PREVIEW_DOMAINS))
+
+
+def _undrawn(draft: Draft, drawn: Drawn) -> tuple[str, ...]:
+    """The levels that have too many domains for the drawing; a host is drawn as a node."""
+    return tuple(key for key in draft.levels if key != HOSTNAME_LABEL)[drawn.tree.depth :]
 
 
 def _tree_note(draft: Draft) -> str:

@@ -1,5 +1,6 @@
 """Network topologies: list, detail, events, YAML, what distance costs, delete."""
 
+from functools import cache
 from typing import Any
 
 from django.contrib import messages
@@ -226,4 +227,10 @@ def _pools(row: TopologyRow) -> list[dict[str, Any]]:
 
 def node_url(node: NodeFacts) -> str:
     """The page of a node."""
-    return reverse("clusters:node-detail", args=[node.id]) if node.id else ""
+    return f"{_node_pages()}{node.id}/" if node.id else ""
+
+
+@cache
+def _node_pages() -> str:
+    """Where the pages of nodes are: to resolve it for each of thousands costs more than all else of a drawing."""
+    return reverse("clusters:node-detail", args=[0]).removesuffix("0/")
