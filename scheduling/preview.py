@@ -1,7 +1,8 @@
 """What would become of gangs that nobody has submitted yet: where they go, at whose cost, or what keeps them out.
 
-A shard is prepared once; each preview adds its gangs to it, runs the cycle for them and takes everything back. Gangs
-that wait and that a cycle without the new ones does not place take no part: they would not be placed with them either.
+A shard is prepared once; each preview adds its gangs to it, runs the cycle for them and takes everything back. Where
+many gangs wait, those that a cycle without the new ones does not place take no part: they would hardly be placed with
+them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from scheduling.sharing import counted_as
 from scheduling.state import ACTIVE, Job, Status, Task, pod_order, total
 from scheduling.structs import CycleResult, Eviction, SchedulerConfig, Snapshot
 
+MANY_WAITING = 40
+"""More waiting gangs than these are looked through beforehand for those that a cycle would place."""
 MOST_TRIED = 12
 """So many running gangs are tried as the one whose end makes room."""
 
@@ -103,9 +106,11 @@ class PreparedShard:
             self._holds.give_back(self._session)
 
     def _about_to_move(self) -> frozenset[str]:
-        """The gangs that a cycle without new ones places, wholly or in part, and the stale ones."""
+        """The waiting gangs that take part, and the stale ones."""
         session = self._session
         waiting = [job for job in session.jobs.values() if job.pending or job.gated or job.stale]
+        if len(waiting) <= MANY_WAITING:
+            return frozenset(job.key for job in waiting)
         result = Actions(self.snapshot, self.config, session=session, jobs=waiting).run()
         placed = {*result.bound, *result.pipelined}
         moving = frozenset(job.key for job in waiting if any(task.key in placed for task in job.tasks()))
