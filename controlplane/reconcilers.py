@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from clusters.models import Cluster
 from clusters.reconcile import reconcile_cluster
-from core.reconciling import Reconciler
+from core import leases
+from core.conditions import find
+from core.reconciling import Outcome, Reconciler
 from organizations.models import Department, Project
 from organizations.reconcile.departments import reconcile_department
 from organizations.reconcile.projects import reconcile_project
@@ -15,14 +18,32 @@ from topology.reconcile.topologies import reconcile_topology
 from workloads.models import Workload
 from workloads.reconcile import reconcile_workload
 
+
+def reconcile_cluster_and_wake(cluster: Cluster) -> Outcome:
+    """See `reconcile_cluster`. Where the cluster did not answer before and does now, what failed on it meanwhile is
+    made due at once."""
+    outcome = reconcile_cluster(cluster)
+    before = find(cluster.conditions, "Reachable")
+    now = next((condition for condition in outcome.conditions if condition.type == "Reachable"), None)
+    if before and before["status"] == "False" and now and now.status == "True":
+        wake_failed(cluster.pk)
+    return outcome
+
+
 RECONCILERS: Sequence[Reconciler] = (
-    Reconciler(Cluster, reconcile_cluster, cluster_lookup="pk"),
+    Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk"),
     Reconciler(NetworkTopology, reconcile_topology),
     Reconciler(NodePool, reconcile_node_pool),
     Reconciler(Department, reconcile_department),
     Reconciler(Project, reconcile_project),
     Reconciler(Workload, reconcile_workload),
 )
+
+
+def wake_failed(cluster: Any) -> int:
+    """Make the rows of a cluster due whose last try failed; how many. One UPDATE a kind: they are done one after the
+    other by the cluster's one task, as any other rows."""
+    return sum(leases.poke_failed(kind.model, {kind.cluster_lookup: cluster}) for kind in RECONCILERS)
 
 
 @cache

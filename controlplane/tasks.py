@@ -10,9 +10,10 @@ from celery import shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
+from clusters.models import Cluster
 from controlplane import jobs, retention
 from controlplane.celery import TICK_SECONDS
-from controlplane.reconcilers import RECONCILERS, by_label
+from controlplane.reconcilers import RECONCILERS, by_label, wake_failed
 from core import leases
 from core.reconciling import Reconciler, give_up, reconcile_claimed
 
@@ -66,6 +67,14 @@ def reconcile_cluster(cluster: str) -> int:
                 log.info("cluster left for the next tick", cluster=cluster, done=done, seconds=now - started)
                 break
     return done
+
+
+@shared_task(name="reconcile.recovered")
+def recovered(cluster: str) -> int:
+    """The cluster answers again: look at it, and at what failed on it meanwhile; returns how many rows that makes."""
+    failed = wake_failed(cluster)
+    leases.poke(Cluster, [cluster])
+    return failed
 
 
 @shared_task(name="maintenance.retain")

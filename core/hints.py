@@ -11,6 +11,7 @@ from core import broker, live
 from core.models import DesiredState
 
 HINT_TASK = "reconcile.row"
+RECOVERED_TASK = "reconcile.recovered"
 
 
 def hint_reconcile(row: DesiredState) -> None:
@@ -28,10 +29,19 @@ def hint_reconcile_of(label: str, pk: Any) -> None:
     transaction.on_commit(lambda: _publish(label, str(pk)))
 
 
+def hint_recovered(label: str, pk: Any) -> None:
+    """Tell the workers that the cluster of this row answers again: what failed on it need not wait any longer."""
+    _send(RECOVERED_TASK, [str(pk)], about=f"{label} {pk}")
+
+
 def _publish(label: str, pk: str) -> None:
+    _send(HINT_TASK, [label, pk], about=f"{label} {pk}")
+
+
+def _send(task: str, arguments: list[str], *, about: str) -> None:
     if broker.is_lost():
         return
     try:
-        current_app.send_task(HINT_TASK, args=[label, pk], queue="reconcile", retry=False, ignore_result=True)
+        current_app.send_task(task, args=arguments, queue="reconcile", retry=False, ignore_result=True)
     except (OperationalError, RedisError, OSError) as error:
-        broker.note_lost(error, f"{label} {pk}")
+        broker.note_lost(error, about)

@@ -89,6 +89,13 @@ def poke(model: type[DesiredState], pks: Iterable[Any]) -> int:
     return model._default_manager.filter(pk__in=list(pks)).update(next_check_at=timezone.now())
 
 
+def poke_failed(model: type[DesiredState], scope: Mapping[str, Any]) -> int:
+    """Make the rows of `scope` due now whose last try failed, because what they failed on works again. One UPDATE,
+    however many there are; what was due before stays before them."""
+    now = timezone.now()
+    return model._default_manager.filter(failures__gt=0, next_check_at__gt=now, **scope).update(next_check_at=now)
+
+
 def break_all(model: type[DesiredState]) -> int:
     """Free every lease of rows of this kind and make them due. Only where no worker can be running."""
     held = model._default_manager.exclude(lease_token=None)

@@ -24,6 +24,7 @@ from clusters.watcher.observed import OBSERVED, ObservedKind
 from clusters.watcher.pending import MAX_WAITING, Batch, Pending
 from clusters.watcher.stream import Stream
 from core.errors import MusterError
+from core.hints import hint_recovered
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +50,7 @@ class ClusterWatch:
     _gateway: KubeGateway | None = None
     _heartbeat_at: float = 0.0
     is_behind: bool = False  # as much waited as may: a list is being read faster than it is written
+    is_cut_off: bool = False  # no stream gets an answer
 
     def start(self) -> None:
         """Begin. Raises the error of an unreadable credential; everything later is in the streams' states."""
@@ -121,6 +123,14 @@ class ClusterWatch:
             raise store.LeaseLost
         self._heartbeat_at = monotonic()
 
+    def note_recovery(self) -> None:
+        """Tell the workers when the first stream gets an answer again after none did."""
+        states = [stream.state for stream in self.streams if stream.state.served]
+        was, self.is_cut_off = self.is_cut_off, bool(states) and all(state.error for state in states)
+        if was and not self.is_cut_off:
+            log.info("cluster answers again", cluster=self.cluster.name)
+            hint_recovered(Cluster._meta.label, self.cluster.pk)
+
     def _tell(self, changes: Sequence[Change]) -> None:
         """Poke whoever is interested. A poke that fails is made up for by the next resync of the row."""
         for interest in self.interests:
@@ -159,6 +169,7 @@ class ClusterWatch:
     def _write_once(self) -> None:
         try:
             self.flush()
+            self.note_recovery()
             if monotonic() - self._heartbeat_at >= HEARTBEAT_SECONDS:
                 self.heartbeat()
         except (DatabaseError, MusterError) as error:

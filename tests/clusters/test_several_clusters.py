@@ -146,6 +146,51 @@ def test_a_cluster_in_trouble_slows_and_hides_nothing_of_the_other(
     assert Cluster.objects.get(name="far").phase == "MissingPrerequisites"
 
 
+def test_what_failed_in_an_outage_is_done_at_once_when_the_cluster_answers_again(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = sides
+    told: list[str] = []
+    monkeypatch.setattr(cluster_watch, "hint_recovered", lambda label, pk: told.append(str(pk)))
+    far.add_node("far-1")
+    flushed(sides, lambda: far.nodes() == ["far-1"])
+    reconciled(far)
+    far.api.fault("api-down")
+    far.add_pool("far-pool")
+    near.add_pool("near-pool")
+    tasks.reconcile_cluster(str(far.row.pk))
+    # As after many tries: the next one is minutes away.
+    NodePool.objects.filter(name="far-pool").update(failures=9, next_check_at=timezone.now() + timedelta(minutes=5))
+    until(lambda: [side.watch.note_recovery() for side in sides] and far.watch.is_cut_off, 20)
+    assert told == []
+
+    far.api.heal()
+    until(lambda: [side.watch.note_recovery() for side in sides] and told == [str(far.row.pk)], 20)
+    assert tasks.recovered(told[0]) == 1
+    tasks.reconcile_cluster(str(far.row.pk))
+
+    assert far.shards() == ["far-pool"]
+    row = NodePool.objects.get(name="far-pool")
+    assert (row.phase, row.failures) == ("Ready", 0)
+
+
+def test_a_cluster_row_that_finds_its_cluster_back_wakes_what_failed_meanwhile(sides: tuple[Side, Side]) -> None:
+    _near, far = sides
+    far.api.fault("api-down")
+    far.add_pool("far-pool")
+    reconciled(far)
+    failed = NodePool.objects.get(name="far-pool")
+    assert failed.failures == 1
+    NodePool.objects.update(failures=9, next_check_at=timezone.now() + timedelta(minutes=5))
+
+    far.api.heal()
+    leases.poke(Cluster, [far.row.pk])
+    tasks.reconcile_cluster(str(far.row.pk))
+
+    assert far.shards() == ["far-pool"]
+    assert NodePool.objects.get(name="far-pool").failures == 0
+
+
 def test_while_one_clusters_task_hangs_the_others_is_sent(
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:

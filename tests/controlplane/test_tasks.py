@@ -162,6 +162,46 @@ def test_a_programming_error_on_one_row_is_noted_there_and_the_others_go_on(reco
     assert NodePool.objects.filter(phase="Ready").count() == 2
 
 
+def test_five_thousand_failed_rows_wake_in_one_update_a_kind_and_make_one_task(
+    reconciles, sent, cluster, django_assert_num_queries
+):
+    later = timezone.now() + timedelta(minutes=5)
+    second = other_cluster("b")
+    for of, failures in ((cluster, 9), (second, 9)):
+        NodePool.objects.bulk_create(
+            NodePool(cluster=of, name=f"{of.name}-{i}", label_value=str(i), failures=failures, next_check_at=later)
+            for i in range(5000)
+        )
+    resting = NodePool.objects.create(cluster=cluster, name="fine", label_value="fine", next_check_at=later)
+
+    # One UPDATE for the one kind of this test, one for the cluster's own row.
+    with django_assert_num_queries(2):
+        assert tasks.recovered(str(cluster.pk)) == 5000
+
+    assert NodePool.objects.filter(cluster=cluster, next_check_at__lte=timezone.now()).count() == 5000
+    assert NodePool.objects.get(pk=resting.pk).next_check_at == later
+    assert not NodePool.objects.filter(cluster=second, next_check_at__lte=timezone.now()).exists()
+    tasks.reconcile_tick()
+    assert sent == [str(cluster.pk)]
+
+
+def test_rows_that_were_woken_wait_longer_and_longer_again_where_the_cluster_goes_at_once(reconciles, cluster):
+    later = timezone.now() + timedelta(minutes=5)
+    (row,) = pools(cluster, 1)
+    NodePool.objects.filter(pk=row.pk).update(failures=9, next_check_at=later)
+
+    def fails(row):
+        raise Unavailable("timed out")
+
+    reconciles.then = fails
+    tasks.recovered(str(cluster.pk))
+    tasks.reconcile_cluster(str(cluster.pk))
+
+    row.refresh_from_db()
+    assert row.failures == 10
+    assert row.next_check_at > timezone.now() + timedelta(minutes=3)
+
+
 def test_retention_deletes_what_is_old_and_nothing_else(cluster, admin, actor, default_pool):
     now = timezone.now()
     event = {"cluster": cluster, "resource_version": "1", "created_at": now, "type": "Normal", "reason": "R"}
