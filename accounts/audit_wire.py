@@ -79,6 +79,14 @@ def changes(entry: AuditEntry) -> list[tuple[str, Any, Any]]:
     return [(name, before.get(name), after.get(name)) for name in {**before, **after}]
 
 
+def changes_text(entry: AuditEntry) -> str:
+    """The changes in one line: `name: a → b; description: c`."""
+    return "; ".join(
+        f"{name}: {_text(before)} → {_text(after)}" if before is not None else f"{name}: {_text(after)}"
+        for name, before, after in changes(entry)
+    )
+
+
 def _metadata(entry: AuditEntry) -> dict[str, str]:
     found = {"source": entry.source}
     if entry.outcome == Outcome.FAILED or entry.reason:

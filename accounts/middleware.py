@@ -1,10 +1,20 @@
-"""Pages are for people who are signed in, unless a view says otherwise."""
+"""Pages are for people who are signed in, unless a view says otherwise; what they are refused is on record."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from accounts.audit import record_attempt
+from accounts.models import User
+from accounts.requests import attempt_of
+from core.api.errors import status_body
+from core.middleware import API_PREFIX
+
+WRITES = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
@@ -17,3 +27,44 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         if "HX-Request" not in request.headers:
             return answer
         return HttpResponse(status=401, headers={"HX-Redirect": answer.headers["Location"]})
+
+
+class RefusalsMiddleware:
+    """Writes an entry of the audit log for every write that somebody signed in was not permitted (403)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        answer = self.get_response(request)
+        user = getattr(request, "user", None)
+        if answer.status_code == 403 and request.method in WRITES and isinstance(user, User):
+            data = getattr(answer, "data", None)
+            reason = data.get("message", "") if isinstance(data, dict) else getattr(request, "refusal", "not permitted")
+            record_attempt(attempt_of(request, user.email, user.kind), WRITES[request.method], reason=str(reason))
+        return answer
+
+
+class TemporaryPasswordMiddleware:
+    """Sends who signed in with a temporary password to the page where they choose their own, and nowhere else."""
+
+    ALLOWED = ("accounts:own-password", "accounts:logout", "set_language", "live", "token", "token-v2")
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> HttpResponseBase | None:
+        """Pages and the API with a session alike: a password that somebody else knows opens nothing."""
+        match, user = request.resolver_match, request.user
+        if match is None or not isinstance(user, User) or not user.must_change_password:
+            return None
+        if match.view_name in self.ALLOWED:
+            return None
+        if request.path.startswith(API_PREFIX):
+            return JsonResponse(status_body(403, details="Choose a password of your own first."), status=403)
+        return redirect("accounts:own-password")

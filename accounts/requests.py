@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from accounts.audit import Actor, Attempt
-from accounts.models import User
+from accounts.models import User, UserKind
 from core.errors import NotPermitted
 
 
@@ -20,11 +20,12 @@ def actor_of(request: HttpRequest | Request) -> Actor:
     )
 
 
-def attempt_of(request: HttpRequest | Request, subject: str) -> Attempt:
+def attempt_of(request: HttpRequest | Request, subject: str, subject_type: str = UserKind.PERSON) -> Attempt:
     """Somebody who is not signed in (yet) and gives themselves out as `subject`."""
     plain = request._request if isinstance(request, Request) else request
     return Attempt(
         subject=subject[:254],
+        subject_type=subject_type,
         source=source_of(plain),
         address=address_of(plain),
         request_id=getattr(plain, "request_id", ""),

@@ -144,6 +144,8 @@ PREDEFINED: tuple[PredefinedRole, ...] = (
     ),
 )  # fmt: skip
 
+# Ids of roles that administrators made follow those of the predefined ones, which stay below.
+CUSTOM_ROLES_FROM = 1000
 BY_NAME = {role.name: role for role in PREDEFINED}
 ROLES: dict[str, frozenset[str]] = {role.name: role.rights for role in PREDEFINED}
 ROLE_LABELS: dict[str, Text] = {role.name: role.label for role in PREDEFINED}

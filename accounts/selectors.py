@@ -3,12 +3,15 @@
 import uuid
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Case, CharField, F, IntegerField, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from accounts.models import AccessKey, User, UserKind
+from accounts.models import AccessKey, AccessRule, User, UserKind
 from accounts.permissions import reach, require
+from accounts.roles import CUSTOM_ROLES_FROM, PREDEFINED
 from core.errors import NotFound
+
+GROUP = "group"
 
 
 def people(viewer: User | AnonymousUser) -> QuerySet[User]:
@@ -67,6 +70,21 @@ def find_subject(subject_type: str, subject_id: str) -> User | None:
     if (pk := _uuid(subject_id)) is not None:
         named |= Q(pk=pk)
     return rows.filter(named).distinct().first()
+
+
+def with_subject(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:
+    """Rules with what their lists are sorted by: `wire_subject`, `wire_subject_type`, `wire_role`."""
+    numbers = [When(custom_role=None, role=role.name, then=Value(role.number)) for role in PREDEFINED]
+    return rules.annotate(
+        wire_subject=Case(
+            When(user=None, then=F("group")),
+            When(user__kind=UserKind.SERVICE_ACCOUNT, then=F("user__name")),
+            default=F("user__email"),
+            output_field=CharField(),
+        ),
+        wire_subject_type=Case(When(user=None, then=Value(GROUP)), default=F("user__kind"), output_field=CharField()),
+        wire_role=Case(*numbers, default=F("custom_role_id") + CUSTOM_ROLES_FROM, output_field=IntegerField()),
+    )
 
 
 def is_expired(key: AccessKey) -> bool:

@@ -19,7 +19,7 @@ Text = str | Promise
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An entry of the navigation: shown to whoever has `right` anywhere."""
+    """An entry of the navigation: shown to whoever has `right` anywhere, to everybody without one."""
 
     label: Text
     icon: str
@@ -105,6 +105,16 @@ NAVIGATION: Sequence[tuple[Text, Sequence[Page]]] = (
         _("Insight"),
         (Page(_("GPU utilisation"), "activity", "metrics:gpu-utilisation", "dashboards-analytics:read"),),
     ),
+    (
+        _("Administration"),
+        (
+            Page(_("Access rules"), "shield", "accounts:rule-list", "access_rules:read"),
+            Page(_("Users"), "users", "accounts:user-list", "users:read"),
+            Page(_("Service accounts"), "bot", "accounts:service-account-list", "service-account:read"),
+            Page(_("Access keys"), "key", "accounts:key-list", ""),
+            Page(_("Audit log"), "scroll-text", "accounts:audit-list", "events-history:read"),
+        ),
+    ),
 )
 
 
@@ -125,7 +135,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
 def _groups(request: HttpRequest, user: User) -> list[Group]:
     groups = []
     for label, pages in NAVIGATION:
-        entries = tuple(_entry(request, page) for page in pages if has_right(user, page.right))
+        entries = tuple(_entry(request, page) for page in pages if not page.right or has_right(user, page.right))
         if entries:
             groups.append(Group(label, entries))
     return groups

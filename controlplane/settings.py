@@ -97,6 +97,8 @@ TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
 AUDIT_DAYS = _number("MUSTER_AUDIT_DAYS", 90)
 # How often a cluster's lists are read whole, whatever its watches say: what heals an event that never came.
 RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
+# How long a worker may be silent before another one takes over what it was at.
+LEASE_SECONDS = _number("MUSTER_LEASE_SECONDS", 120)
 # Of one person or access key, in each web process.
 API_REQUESTS_PER_MINUTE = _number("MUSTER_API_REQUESTS_PER_MINUTE", 6000)
 
@@ -131,6 +133,8 @@ MIDDLEWARE = (
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.middleware.SignInRequiredMiddleware",
+    "accounts.middleware.TemporaryPasswordMiddleware",
+    "accounts.middleware.RefusalsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -15,10 +15,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health_views.healthz, name="healthz"),
     path("readyz", health_views.readyz, name="readyz"),
     path("metrics", health_views.metrics, name="metrics"),
-    path("account/", include("accounts.urls")),
+    path("", include("accounts.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
     *(path("", include(f"{package}.urls")) for package in PACKAGES),
     path("api/", include("controlplane.api_urls")),
+    path("v1/k8s/", include("controlplane.api_legacy_urls")),
 ]
 
 handler404 = "controlplane.views.page_not_found"

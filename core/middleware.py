@@ -47,6 +47,7 @@ class ErrorPagesMiddleware(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, MusterError):
             return None
+        request.refusal = exception.message  # type: ignore[attr-defined]  # for the audit log
         if request.path.startswith(API_PREFIX):
             return JsonResponse(error_body(exception), status=exception.code)
         return render(request, _template(exception), {"exception": exception}, status=exception.code)

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Case, CharField, F, IntegerField, QuerySet, Value, When
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,9 +14,8 @@ from accounts.api import wire
 from accounts.models import AccessRule, User, UserKind
 from accounts.permissions import require, rules_of
 from accounts.requests import actor_of
-from accounts.roles import PREDEFINED
 from accounts.scopes import TENANT_ID, find_target, names_of, visible_rules
-from accounts.selectors import find_subject
+from accounts.selectors import GROUP, find_subject, with_subject
 from accounts.services import Group
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
@@ -47,33 +46,16 @@ SORTS = {
     "createdBy": "created_by",
 }
 SEARCHED = ("user__email", "user__name", "group", "role", "scope_type")
-SUBJECT_TYPES = (*UserKind.values, "app", wire.GROUP)
+SUBJECT_TYPES = (*UserKind.values, "app", GROUP)
 KEYS = ("subjectId", "subjectType", "roleId", "scopeId", "scopeType", "clusterId")
 MAX_BATCH = 200
-
-
-def with_wire_fields(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:
-    """Rules with what Run:ai filters and sorts by."""
-    numbers = [When(custom_role=None, role=role.name, then=Value(role.number)) for role in PREDEFINED]
-    return rules.annotate(
-        wire_subject=Case(
-            When(user=None, then=F("group")),
-            When(user__kind=UserKind.SERVICE_ACCOUNT, then=F("user__name")),
-            default=F("user__email"),
-            output_field=CharField(),
-        ),
-        wire_subject_type=Case(
-            When(user=None, then=Value(wire.GROUP)), default=F("user__kind"), output_field=CharField()
-        ),
-        wire_role=Case(*numbers, default=F("custom_role_id") + wire.CUSTOM_ROLES_FROM, output_field=IntegerField()),
-    )
 
 
 def matching(request: Request) -> QuerySet[AccessRule]:
     """The visible rules that the query asks for."""
     require(request.user, "access_rules:read")
     query = request.query_params
-    rows: Any = with_wire_fields(visible_rules(request.user))  # with fields that the model has not
+    rows: Any = with_subject(visible_rules(request.user))  # with fields that the model has not
     exact = {"subjectType": "wire_subject_type", "scopeType": "scope_type", "scopeId": "scope_id"}
     for name, path in exact.items():
         if value := query.get(name, "").replace("\x00", ""):
@@ -212,7 +194,7 @@ def create(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
         role = wire.find_role(body.get("roleId"))
     except NotFound as error:
         raise InvalidInput.of("roleId", "There is no such role", "an id of GET /api/v1/authorization/roles") from error
-    subject = Group(name) if kind == wire.GROUP else _subject(kind, name)
+    subject = Group(name) if kind == GROUP else _subject(kind, name)
     rule = services.grant(actor_of(request), subject=subject, role=role.name, target=target)
     return wire.rule_json(rule, {(target.scope_type.value, target.scope_id): target.name})
 

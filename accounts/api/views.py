@@ -42,7 +42,7 @@ def by_password(fields: Fields, request: Request) -> tokens.TokenPair:
     """The grant of a person: e-mail and password."""
     attempt = attempt_of(request, _required(fields, "username"))
     user = verify_password(attempt, _required(fields, "password"))
-    if user is None:
+    if user is None or user.must_change_password:  # a temporary password is good for choosing another, on the page
         raise InvalidGrant
     return tokens.issue(user)
 

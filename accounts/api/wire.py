@@ -7,13 +7,10 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import AccessKey, AccessRule, Role, User, UserKind
-from accounts.roles import ACTIONS, BY_NAME, GROUP_OF, PREDEFINED, RIGHTS, PredefinedRole
+from accounts.roles import ACTIONS, BY_NAME, CUSTOM_ROLES_FROM, GROUP_OF, PREDEFINED, RIGHTS, PredefinedRole
 from accounts.scopes import TENANT_ID
+from accounts.selectors import GROUP
 from core.errors import InvalidInput, NotFound
-
-# Ids of roles that administrators made follow those of the predefined ones, which stay below.
-CUSTOM_ROLES_FROM = 1000
-GROUP = "group"
 
 
 def user_json(user: User) -> dict[str, Any]:

@@ -12,13 +12,12 @@ PUBLIC = {"accounts:login", "accounts:logout", "healthz", "readyz", "metrics", "
 # The stream lasts as long as it is read, tests/controlplane/test_live.py has its contracts; the schema has a format
 # of its own.
 STREAMS = {"live", "api-schema"}
+# What the cast has one of. Other things with an id belong to the whole installation, like roles, or are absent.
 COLLECTIONS = {
     "clusters", "nodes", "network-topologies", "node-pools", "departments", "projects", "workloads", "users",
-    "service-accounts", "apps", "access-keys", "user-applications", "access-rules", "roles",
+    "service-accounts", "apps", "access-keys", "user-applications", "access-rules",
 }  # fmt: skip
-# What belongs to the whole installation: it looks the same to everybody who may read its kind somewhere.
-GLOBAL = {"roles", "workload-categories", "workload-types", "workload-priorities", "idps", "settings"}
-_SKIPPED = {"api", "v1", "v2", "org-unit", "gpu-utilisation"}
+_SKIPPED = {"api", "v1", "k8s", "v2", "org-unit", "gpu-utilisation"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Route:
 
     @property
     def is_api(self) -> bool:
-        return self.pattern.startswith("api/") and self.name != "api-docs"
+        return self.pattern.startswith(("api/", "v1/k8s/")) and self.name != "api-docs"
 
     @property
     def kind(self) -> str:
@@ -69,4 +68,4 @@ def pk_of(route: Route, cast: Mapping[str, Any]) -> object:
     # Nodes have Kubernetes' uid as their id in the API.
     if route.is_api and route.kind == "nodes":
         return cast["nodes"].uid
-    return "1" if route.kind in GLOBAL else cast[route.kind].pk
+    return cast[route.kind].pk if route.kind in COLLECTIONS else "1"

@@ -1,20 +1,24 @@
-"""Signing in and out."""
+"""Signing in and out, and one's own password."""
 
+from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.forms import SignInForm
+from accounts.audit import Actor
+from accounts.forms import PasswordForm, SignInForm
 from accounts.models import User
-from accounts.requests import attempt_of
-from accounts.services import note_sign_out, verify_password
+from accounts.requests import actor_of, attempt_of
+from accounts.services import change_own_password, note_sign_out, verify_password
 from accounts.throttling import TooManyFailures
+from accounts.views import shared
 
 
 @login_not_required
@@ -48,6 +52,34 @@ def sign_out(request: HttpRequest) -> HttpResponseRedirect:
         note_sign_out(attempt_of(request, request.user.email), request.user)
     logout(request)
     return redirect("accounts:login")
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def own_password(request: HttpRequest) -> HttpResponse:
+    """Choose another password; the session at hand goes on, all others end."""
+    form, actor = PasswordForm(request.POST or None), actor_of(request)
+    if request.method == "POST" and form.is_valid():
+        current, new = form.cleaned_data["currentPassword"], form.cleaned_data["newPassword"]
+        if shared.save(form, lambda: _change(actor, current, new)):
+            login(request, User.objects.get(pk=actor.user.pk))
+            messages.success(request, _("Your password is changed."))
+            return redirect("overview")
+    context = {
+        "title": _("Change password"),
+        "submit": _("Change password"),
+        "cancel_url": reverse("overview"),
+        "lead": _("The password you have is a temporary one: choose your own.")
+        if actor.user.must_change_password
+        else _("Your other sessions and tokens end then."),
+    }
+    return shared.form_page(request, form, context)
+
+
+def _change(actor: Actor, current: str, new: str) -> bool:
+    change_own_password(actor, current=current, new=new)
+    return True
 
 
 def _next(request: HttpRequest) -> str:

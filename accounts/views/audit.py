@@ -1,0 +1,50 @@
+"""The audit log."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
+
+from accounts import audit_wire
+from accounts.audit import visible_entries
+from accounts.models import AuditEntry
+from accounts.permissions import require
+from accounts.tables import AUDIT
+from core.saved_views import SavedView
+from core.tables import build_table, table_response
+
+VIEWS = (
+    SavedView(label=_("All")),
+    SavedView(label=_("Refused"), terms=("outcome==Failed",)),
+    SavedView(label=_("Sign-ins"), terms=("action==sign-in",)),
+    SavedView(label=_("Deletions"), terms=("action==delete",)),
+)
+
+
+@require_GET
+def audit_list(request: HttpRequest) -> HttpResponseBase:
+    """Who did what, newest first: of the objects below a scope in which the viewer may read it."""
+    require(request.user, "events-history:read")
+    table = build_table(request, visible_entries(request.user), AUDIT, views=VIEWS, present=entry_rows)
+    now = timezone.now()
+    span = {"start": (now - timedelta(days=settings.AUDIT_DAYS)).isoformat(), "end": now.isoformat()}
+    query = urlencode({**span, "file_type": "JSON", "numberOfSamples": 1000})
+    context = {"json_url": f"{reverse('audit-log-file')}?{query}", "days": settings.AUDIT_DAYS}
+    return table_response(request, "accounts/audit_list.html", table, context)
+
+
+def entry_rows(entries: Sequence[Any]) -> list[AuditEntry]:
+    """Entries with their words: kind, outcome, change (or why it was refused)."""
+    for entry in entries:
+        entry.kind_word = audit_wire.kind_of(entry)
+        entry.outcome_word = entry.get_outcome_display()
+        entry.change = audit_wire.changes_text(entry) or entry.reason
+    return list(entries)

@@ -1,0 +1,168 @@
+"""Users: list, new, one (what may they do, and why), password, sign-out, on and off, delete."""
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts import services
+from accounts.forms import UserForm
+from accounts.models import User
+from accounts.permissions import has_right, require
+from accounts.requests import actor_of
+from accounts.selectors import find_person, live_keys, people
+from accounts.tables import USERS
+from accounts.views import shared
+from accounts.views.rights import rights_context
+from core.tables import build_table, table_response
+
+CRUMBS = "accounts:user-list"
+
+
+@require_GET
+def user_list(request: HttpRequest) -> HttpResponseBase:
+    """People."""
+    require(request.user, "users:read")
+    table = build_table(request, people(request.user), USERS)
+    context = {"may_create": has_right(request.user, "users:create")}
+    return table_response(request, "accounts/user_list.html", table, context)
+
+
+@sensitive_variables("password", "made")
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_new(request: HttpRequest) -> HttpResponse:
+    """A new local person; the temporary password is shown once."""
+    require(request.user, "users:create")
+    form = UserForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        made = shared.save(
+            form, lambda: services.create_user(actor_of(request), email=data["email"], name=data["name"])
+        )
+        if made is not None:
+            return _password_page(request, *made)
+    context = {
+        "title": _("New user"),
+        "crumbs": _crumbs(),
+        "submit": _("Create user"),
+        "cancel_url": reverse(CRUMBS),
+        "lead": _("They sign in with a temporary password and choose their own then. Give them an access rule after."),
+    }
+    return shared.form_page(request, form, context)
+
+
+@require_GET
+def user_detail(request: HttpRequest, pk: str) -> HttpResponse:
+    """One person: what may they do, and why may they."""
+    user = find_person(request.user, pk)
+    context = {
+        "subject": user,
+        "crumbs": _crumbs(),
+        "keys": live_keys().filter(user=user).order_by("name"),
+        "may_update": has_right(request.user, "users:update"),
+        "may_delete": has_right(request.user, "users:delete"),
+        "may_grant": has_right(request.user, "access_rules:create"),
+        **rights_context(request, user),
+    }
+    return render(request, "accounts/user_detail.html", context)
+
+
+@sensitive_variables("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_password(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then shows a new temporary password once."""
+    user = find_person(request.user, pk)
+    require(request.user, "users:update")
+
+    def act() -> HttpResponse:
+        return _password_page(request, user, services.reset_password(actor_of(request), user=user))
+
+    context = _confirm(user, _("Reset the password of %(name)s"), _("Reset password"))
+    ends = _("every session and token of theirs: they are signed out everywhere")
+    return shared.confirm_page(request, {**context, "hits": shared.hits(ends, icon="log-out")}, act)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_logout(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then ends every session, token and stream of the person's."""
+    user = find_person(request.user, pk)
+    require(request.user, "users:update")
+    context = _confirm(user, _("Sign %(name)s out everywhere"), _("Sign out"))
+    ends = shared.hits(_("every session, token and open page of theirs"), icon="log-out")
+    lead = _("They can sign in again at once. It ends:")
+    return shared.confirm_page(
+        request,
+        {**context, "hits": ends, "lead": lead},
+        lambda: services.force_logout(actor_of(request), user=user),
+    )
+
+
+@require_POST
+def user_enable(request: HttpRequest, pk: str) -> HttpResponse:
+    """Switches a person on."""
+    user = find_person(request.user, pk)
+    services.set_enabled(actor_of(request), user=user, enabled=True)
+    return redirect("accounts:user-detail", user.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_disable(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then switches a person off."""
+    user = find_person(request.user, pk)
+    require(request.user, "users:update")
+    context = _confirm(user, _("Disable %(name)s"), _("Disable"))
+    ends = shared.hits(_("every session, token and open page of theirs"), icon="log-out")
+    lead = _("Their access rules and keys are kept for when they are enabled again. It ends:")
+    return shared.confirm_page(
+        request,
+        {**context, "hits": ends, "lead": lead},
+        lambda: services.set_enabled(actor_of(request), user=user, enabled=False),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_delete(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then deletes."""
+    user = find_person(request.user, pk)
+    require(request.user, "users:delete")
+    rules, keys = user.access_rules.count(), live_keys().filter(user=user).count()
+    context = {
+        **_confirm(user, _("Delete %(name)s"), _("Delete user")),
+        "back_url": reverse(CRUMBS),
+        "hits": shared.hits(
+            ngettext("%(n)d access rule", "%(n)d access rules", rules) % {"n": rules} if rules else "",
+            ngettext("%(n)d access key", "%(n)d access keys", keys) % {"n": keys} if keys else "",
+            icon="key",
+        ),
+    }
+    return shared.confirm_page(request, context, lambda: services.delete_user(actor_of(request), user=user))
+
+
+def _confirm(user: User, title: str, act: str) -> dict[str, str]:
+    return {
+        "title": title % {"name": user.email},
+        "name": user.email,
+        "act": act,
+        "back_url": reverse("accounts:user-detail", args=[user.pk]),
+        "done": _("Done: %(name)s.") % {"name": user.email},
+    }
+
+
+def _password_page(request: HttpRequest, user: User, password: str) -> HttpResponse:
+    return shared.secret_page(
+        request,
+        {
+            "title": _("Temporary password of %(name)s") % {"name": user.email},
+            "lead": _("It is shown only this once. At the first sign-in they choose another."),
+            "secrets": [{"label": _("Password"), "value": password}],
+            "back_url": reverse("accounts:user-detail", args=[user.pk]),
+        },
+    )
+
+
+def _crumbs() -> list[dict[str, str]]:
+    return [{"label": _("Users"), "url": reverse(CRUMBS)}]

@@ -1,0 +1,169 @@
+"""Roles: those there are, new, change, delete."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts import services
+from accounts.forms import RoleForm
+from accounts.models import Role
+from accounts.permissions import has_right, require
+from accounts.requests import actor_of
+from accounts.roles import ACTIONS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
+from accounts.views import shared
+from core.errors import NotFound
+
+LIST = "accounts:role-list"
+
+
+@require_GET
+def role_list(request: HttpRequest) -> HttpResponse:
+    """Predefined and custom roles."""
+    require(request.user, "roles:read")
+    context = {
+        "custom": Role.objects.annotate(rule_count=Count("access_rules")).order_by("name"),
+        "predefined": PREDEFINED,
+        "may_create": has_right(request.user, "roles:create"),
+    }
+    return render(request, "accounts/role_list.html", context)
+
+
+@require_GET
+def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
+    """What a predefined role holds."""
+    require(request.user, "roles:read")
+    role = next((role for role in PREDEFINED if str(role.number) == number), None)
+    if role is None:
+        raise NotFound("Resource id not found.")
+    return render(
+        request, "accounts/role_detail.html", {"role": role, "matrix": matrix(role.rights), "crumbs": _crumbs()}
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def role_new(request: HttpRequest) -> HttpResponse:
+    """A role of rights; `?of=` copies those of a predefined one."""
+    require(request.user, "roles:create")
+    form, rights = RoleForm(request.POST or None, initial={"enabled": True}), _sent(request)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        made = shared.save(
+            form,
+            lambda: services.create_role(
+                actor_of(request),
+                name=data["name"],
+                description=data["description"],
+                rights=rights,
+                enabled=data["enabled"],
+            ),
+        )
+        if made is not None:
+            messages.success(request, _("The role %(name)s can be given now.") % {"name": made.name})
+            return redirect(LIST)
+    elif request.method != "POST":
+        model = next((role for role in PREDEFINED if str(role.number) == request.GET.get("of", "")), None)
+        rights = model.rights if model else frozenset()
+    return _form_page(request, form, rights, _("New role"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
+    """Change a custom role; it holds at once."""
+    require(request.user, "roles:read")
+    role = _find(pk)
+    initial = {"name": role.name, "description": role.description, "enabled": role.enabled}
+    form = RoleForm(request.POST or None, initial=initial)
+    rights = _sent(request) if request.method == "POST" else frozenset(role.rights)
+    if request.method == "POST":
+        require(request.user, "roles:update")
+        if form.is_valid():
+            data = form.cleaned_data
+            made = shared.save(
+                form,
+                lambda: services.update_role(
+                    actor_of(request),
+                    role=role,
+                    name=data["name"],
+                    description=data["description"],
+                    rights=rights,
+                    enabled=data["enabled"],
+                ),
+            )
+            if made is not None:
+                messages.success(request, _("The role %(name)s is changed.") % {"name": made.name})
+                return redirect(LIST)
+    return _form_page(request, form, rights, role.name, role)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def role_delete(request: HttpRequest, pk: str) -> HttpResponse:
+    """Asks, then deletes a role that nobody has."""
+    require(request.user, "roles:delete")
+    role = _find(pk)
+    context = {
+        "title": _("Delete role %(name)s") % {"name": role.name},
+        "hits": [],
+        "name": role.name,
+        "act": _("Delete role"),
+        "back_url": reverse(LIST),
+        "done": _("Done: %(name)s.") % {"name": role.name},
+    }
+    return shared.confirm_page(request, context, lambda: services.delete_role(actor_of(request), role=role))
+
+
+def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
+    """Every resource type by group, with whether each action is held."""
+    held = frozenset(rights)
+    return [
+        {
+            "group": group.replace("-", " ").capitalize(),
+            "rows": [
+                {
+                    "resource": resource,
+                    "cells": [(f"{resource}:{action}", action, f"{resource}:{action}" in held) for action in ACTIONS],
+                }
+                for resource in resources
+            ],
+        }
+        for group, resources in RESOURCE_GROUPS.items()
+    ]
+
+
+def _form_page(
+    request: HttpRequest, form: RoleForm, rights: frozenset[str], title: str, role: Role | None = None
+) -> HttpResponse:
+    right = "roles:update" if role else "roles:create"
+    context = {
+        "form": form,
+        "title": title,
+        "role": role,
+        "matrix": matrix(rights),
+        "actions": ACTIONS,
+        "crumbs": _crumbs(),
+        "may_save": has_right(request.user, right),
+        "may_delete": role is not None and has_right(request.user, "roles:delete"),
+    }
+    return render(request, "accounts/role_form.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _sent(request: HttpRequest) -> frozenset[str]:
+    return frozenset(request.POST.getlist("right")) & RIGHTS
+
+
+def _find(pk: str) -> Role:
+    is_number = pk.isascii() and pk.isdigit() and len(pk) <= 18
+    role = Role.objects.filter(pk=int(pk)).first() if is_number else None
+    if role is None:
+        raise NotFound("Resource id not found.")
+    return role
+
+
+def _crumbs() -> list[dict[str, str]]:
+    return [{"label": _("Roles"), "url": reverse(LIST)}]
