@@ -56,3 +56,15 @@ class IdempotentAnswer(models.Model):
 
     def __str__(self) -> str:
         return self.digest[:12]
+
+
+class TenantSetting(models.Model):
+    """A choice of the whole installation that an administrator made; without a row its default holds."""
+
+    key = models.CharField(max_length=100, primary_key=True)
+    value = models.JSONField()
+    changed_at = models.DateTimeField(default=timezone.now)
+    changed_by = models.CharField(max_length=254, blank=True)
+
+    def __str__(self) -> str:
+        return self.key

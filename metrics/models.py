@@ -1,6 +1,9 @@
 """What Muster records of GPUs itself: one frame a minute and cluster for hours, roll-ups for days. Bounded."""
 
+import uuid
+
 from django.db import models
+from django.utils import timezone
 
 from clusters.models import Cluster
 
@@ -45,3 +48,20 @@ class MetricFrame(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step} s at {self.at:%Y-%m-%d %H:%M}"
+
+
+class Report(models.Model):
+    """A consumption report as it was made: a CSV of GPU hours. `filters`: terms like `projectName==assistant`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=100, unique=True)
+    start = models.DateTimeField()
+    end = models.DateTimeField()
+    group_by = models.CharField(max_length=16, blank=True)
+    filters = models.JSONField(default=list)
+    content = models.TextField()
+    created_by = models.CharField(max_length=254)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name

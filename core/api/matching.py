@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from core.errors import Stale
 from core.models import DesiredState
+from core.tenant_settings import REQUIRE_MATCH, is_on
 
 # The official client of Run:ai knows no ETags; everybody else can send one.
 _OFFICIAL_CLIENT = "runai-api-client-python/"
@@ -37,10 +38,11 @@ def tagged(row: DesiredState, body: Any, *, status: int = 200) -> Response:
 
 def check_match(request: Request, row: DesiredState, *, needed: bool = False) -> None:
     """Hold the request's `If-Match` against the row. Raises `Stale` (412); `PreconditionRequired` where it is
-    `needed` and absent, but for the official client."""
+    `needed` and absent, but for the official client and where the setting `api.require-if-match` is off."""
     given = request.headers.get("If-Match")
     if given is None:
-        if needed and not request.headers.get("User-Agent", "").startswith(_OFFICIAL_CLIENT):
+        official = request.headers.get("User-Agent", "").startswith(_OFFICIAL_CLIENT)
+        if needed and not official and is_on(REQUIRE_MATCH):
             raise PreconditionRequired
         return
     if given.strip() != "*" and etag_of(row) not in (tag.strip() for tag in given.split(",")):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from metrics.api import telemetry, views
+from metrics.api import reports, telemetry, views
 from organizations.models import Department
 
 urlpatterns = (
@@ -24,4 +24,9 @@ urlpatterns = (
         views.OrgUnitMetricsView.as_view(model=Department),
         name="department-metrics",
     ),
+    path("v1/org-unit/reports", reports.ReportListView.as_view(), name="reports"),
+    path("v1/org-unit/reports/count", reports.ReportCountView.as_view(), name="reports-count"),
+    path("v1/org-unit/reports/availability", reports.ReportAvailabilityView.as_view(), name="reports-availability"),
+    path("v1/org-unit/reports/<str:report_id>", reports.ReportView.as_view(), name="report"),
+    path("v1/org-unit/reports/<str:report_id>/file", reports.ReportFileView.as_view(), name="report-file"),
 )

@@ -1,0 +1,89 @@
+"""`/v1/k8s/setting`: the settings of the installation that can be changed while it runs (Run:ai: tenant settings)."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.permissions import require
+from accounts.requests import actor_of
+from core.api.bodies import check_keys
+from core.api.views import ApiView
+from core.errors import InvalidInput, NotFound
+from core.models import TenantSetting
+from core.tenant_settings import SETTINGS, Setting, is_on
+
+
+class SettingListView(ApiView):
+    """All settings."""
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request) -> Response:
+        """A bare array of `{key, value, label, category, …}`; values are text."""
+        require(request.user, "settings:read")
+        return Response([setting_json(setting) for setting in SETTINGS.values()])
+
+    def put(self, request: Request) -> Response:
+        """Change one: `{key, value}`, a flag as true, false or their words."""
+        require(request.user, "settings:update")
+        body = self.body()
+        check_keys(body, ("key", "value"))
+        setting = SETTINGS.get(str(body.get("key")))
+        if setting is None:
+            raise InvalidInput.of("key", f"{str(body.get('key'))[:60]!r} is not a setting", ", ".join(SETTINGS))
+        value = read_flag(body.get("value"))
+        self.write(lambda: change_setting(actor_of(request), setting=setting, value=value))
+        return Response({"msg": f"{setting.key} is {str(value).lower()} now"})
+
+
+class SettingView(ApiView):
+    """One setting."""
+
+    @extend_schema(responses={200: OpenApiTypes.BOOL})
+    def get(self, request: Request, setting_key: str) -> Response:
+        """Whether it is on: a bare true or false."""
+        require(request.user, "settings:read")
+        if setting_key not in SETTINGS:
+            raise NotFound("Resource id not found.")
+        return Response(is_on(SETTINGS[setting_key]))
+
+
+@transaction.atomic
+def change_setting(actor: Actor, *, setting: Setting, value: bool) -> TenantSetting:
+    """Turn a setting on or off."""
+    require(actor.user, "settings:update")
+    before = is_on(setting)
+    row, _made = TenantSetting.objects.update_or_create(
+        key=setting.key, defaults={"value": value, "changed_at": timezone.now(), "changed_by": actor.user.email}
+    )
+    audit.record(actor, "update", row, before={"value": before}, after={"value": value})
+    return row
+
+
+def setting_json(setting: Setting) -> dict[str, Any]:
+    """Schema TenantSetting."""
+    return {
+        "key": setting.key,
+        "value": str(is_on(setting)).lower(),
+        "label": setting.label,
+        "category": setting.category,
+        "type": "Boolean",
+        "stage": "GA",
+        "source": "User",
+        "active": True,
+    }
+
+
+def read_flag(value: Any) -> bool:
+    """A flag as JSON or as a word. Raises `InvalidInput`."""
+    if isinstance(value, str) and value in ("true", "false"):
+        return value == "true"
+    if not isinstance(value, bool):
+        raise InvalidInput.of("value", "It is not a flag", "true, false")
+    return value
