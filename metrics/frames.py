@@ -4,7 +4,7 @@
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +73,21 @@ def frame_of(
             if key:
                 owner[at] = owners.setdefault(key, len(owners) + 1)
     return Frame(**figures, present=present, owner=owner, owners=tuple(owners))
+
+
+def carried_over(frame: Frame, layout: Layout, *, before: Frame, nodes: Iterable[str]) -> Frame:
+    """`frame` with what `before`, of the same layout, says of `nodes`."""
+    wanted = set(nodes)
+    index = np.flatnonzero(np.array([name in wanted for name in layout.nodes], bool))
+    at = (index[:, None] * layout.slots + np.arange(layout.slots)).ravel()
+    figures = {name: getattr(frame, name).copy() for name in ("utilisation", "memory", "temperature", "present")}
+    for name, values in figures.items():
+        values[at] = getattr(before, name)[at]
+    numbers = {key: number for number, key in enumerate(frame.owners, start=1)}
+    renumbered = [0, *(numbers.setdefault(key, len(numbers) + 1) for key in before.owners)]
+    owner = frame.owner.copy()
+    owner[at] = np.array(renumbered, np.uint16)[before.owner[at]]
+    return Frame(**figures, owner=owner, owners=tuple(numbers))
 
 
 def _owner_key(gpu: GpuReading, owner_of: Mapping[tuple[str, str], str]) -> str:

@@ -12,7 +12,8 @@ class MetricSource(models.Model):
     """Where a cluster's GPU metrics come from, how reading them went, and who is reading now.
 
     `targets`: [{namespace, name, node, port}] of exporter pods. `nodes` is the layout of its frames: names in their
-    order, only ever added to. `failures`: {node: reason} of the last round.
+    order, only ever added to. `failures`: {node: reason} of the last round. `waiting`: {node: when it was last read, ""
+    for never} of the nodes whose turn did not come in the last round, which took `round_seconds`.
     """
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="metric_source")
@@ -22,6 +23,8 @@ class MetricSource(models.Model):
     read_at = models.DateTimeField(null=True)
     error = models.TextField(blank=True)
     failures = models.JSONField(default=dict)
+    waiting = models.JSONField(default=dict)
+    round_seconds = models.FloatField(default=0)
     mig = models.JSONField(default=list)  # [{node, gpu, instance, profile, utilisation, owner}] of the last round
     busy_until = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)

@@ -13,9 +13,12 @@ from metrics.exposition import GpuReading, NotExposition, merge_readings, read_e
 
 EXPORTER_SELECTORS = ("app=nvidia-dcgm-exporter", "app.kubernetes.io/name=dcgm-exporter")
 DEFAULT_PORT = 9400
+# At once: a few, more of them where there are many to ask, as many as a gateway keeps connections.
 CONCURRENCY = 8
+MOST_AT_ONCE = 20
+TARGETS_PER_THREAD = 250
 TIMEOUT = 4.0
-# Well below the limit of a task (90 s).
+# Well below the limit of a task (90 s), with the list of exporters before it and the frame after it.
 ROUND_SECONDS = 60.0
 MAX_TEXT = 4 * 1024 * 1024
 
@@ -53,10 +56,11 @@ class Target:
 
 @dataclass(slots=True)
 class Round:
-    """What one round found: readings per node, and why each other node has none."""
+    """What one round found: readings per node, why nodes that were asked have none, and whose turn did not come."""
 
     readings: dict[str, tuple[GpuReading, ...]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
 
 
 def find_targets(source: Source) -> tuple[Target, ...]:
@@ -82,29 +86,33 @@ def _target(pod: dict[str, Any]) -> Target | None:
 
 
 def read_round(source: Source, targets: Iterable[Target], *, seconds: float = ROUND_SECONDS) -> Round:
-    """Ask every target once, a few at a time, for `seconds` at most: those whose turn does not come are failures
-    too. A target that fails costs its node only."""
+    """Ask every target once, in their order, a few at a time, for `seconds` at most: what was read by then is kept,
+    and those whose turn did not come wait. A target that fails costs its node only."""
     deadline = time.monotonic() + seconds
     result = Round()
     found: dict[str, list[GpuReading]] = {}
     targets = list(targets)
-    with ThreadPoolExecutor(max_workers=CONCURRENCY) as pool:
+    at_once = min(MOST_AT_ONCE, max(CONCURRENCY, len(targets) // TARGETS_PER_THREAD))
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
         for target, answer in zip(
             targets, pool.map(lambda target: _read(source, target, deadline), targets), strict=True
         ):
-            if isinstance(answer, str):
+            if answer is None:
+                result.waiting.add(target.node)
+            elif isinstance(answer, str):
                 result.failures[target.node] = answer
             else:
                 found.setdefault(target.node, []).extend(answer)
     result.readings = {node: merge_readings(gpus) for node, gpus in found.items()}
     result.failures = {node: why for node, why in result.failures.items() if node not in found}
+    result.waiting -= result.readings.keys() | result.failures.keys()
     return result
 
 
-def _read(source: Source, target: Target, deadline: float) -> tuple[GpuReading, ...] | str:
-    """The readings of one target, or why there are none."""
+def _read(source: Source, target: Target, deadline: float) -> tuple[GpuReading, ...] | str | None:
+    """The readings of one target, or why there are none; None: the round was over before its turn came."""
     if time.monotonic() > deadline:
-        return "the round was over before its turn came"
+        return None
     try:
         text = source.read_text(target.path, timeout=TIMEOUT)
         if len(text) > MAX_TEXT:

@@ -10,12 +10,13 @@ import numpy as np
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
 from clusters.models import Cluster, Node, Pod
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpack_owners
 from metrics.models import MetricFrame, MetricSource
-from metrics.recording import KEEP, ROLLUP, STEP
+from metrics.recording import KEEP, ROLLUP, STEP, interval_of
 from metrics.series import (
     Moment,
     Point,
@@ -40,12 +41,17 @@ Person = User | AnonymousUser
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old what is known is. `state`: fresh, stale (with the reason), or unknown (nothing was ever read)."""
+    """How old what is known is. `state`: fresh, stale (with the reason), or unknown (nothing was ever read).
+
+    `waiting` nodes were not reached in the last round: their figures are as old as `oldest_at`, or unknown.
+    """
 
     state: str
     read_at: datetime | None = None
     error: str = ""
     failing: int = 0
+    waiting: int = 0
+    oldest_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,22 @@ class Series:
     points: tuple[Point, ...] = field(default=())
 
 
-def freshness(cluster: Cluster) -> Freshness:
-    """Whether the cluster's GPU metrics are current."""
+def freshness(cluster: Cluster, *, node: str = "") -> Freshness:
+    """Whether the GPU metrics of the cluster, or of one node of it, are current. A large cluster is read less often."""
     source = MetricSource.objects.filter(cluster=cluster).first()
     if source is None or source.read_at is None:
         return Freshness("unknown", None, source.error if source else "")
-    old = timezone.now() - source.read_at > STALE_AFTER
-    return Freshness("stale" if old else "fresh", source.read_at, source.error, len(source.failures))
+    may_be_old = max(STALE_AFTER, 3 * interval_of(source, timedelta(0)))
+    read_at = source.read_at
+    waiting = [moment for text in source.waiting.values() if (moment := parse_datetime(text))]
+    if node in source.waiting:
+        found = parse_datetime(source.waiting[node])
+        if found is None:
+            return Freshness("unknown", None, source.error)
+        read_at = found
+    state = "stale" if timezone.now() - read_at > may_be_old else "fresh"
+    left = 0 if node else len(source.waiting)
+    return Freshness(state, read_at, source.error, len(source.failures), left, min(waiting, default=None))
 
 
 def layout_of(cluster: Cluster) -> Layout:

@@ -47,7 +47,7 @@ def node_gpus(request: HttpRequest, pk: str) -> HttpResponse:
     hours = _hours(request)
     context = {
         "gpus": selectors.node_gpus(node),
-        "freshness": selectors.freshness(node.cluster),
+        "freshness": selectors.freshness(node.cluster, node=node.name),
         "figure": _figure(selectors.node_series(node, hours), hours),
         "labels": _labels(request, node.cluster),
         "capacity": node.gpu_capacity,
