@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from scheduling.diagnosis_rooms import Constrained, constrained, level_rows
+from scheduling.diagnosis_rooms import Constrained, constrained, level_rows, own_gpus
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle
 from scheduling.domains import ROOT, same_kind
@@ -276,6 +276,7 @@ def _too_small(scene: Scene, each: Constrained) -> Cause:
     names = {"topology": each.tree.name, "subgroup": each.subgroup, "level": each.required}
     largest = max((row.usable for row in rows), default=0.0)
     names["domain"] = next((row.name for row in rows if row.usable == largest), "")
-    numbers = {"asked": each.gpus, "largest": largest, "short": max(each.gpus - largest, 0.0), "pods": len(each.tasks)}
-    numbers["largestPod"] = each.largest
+    numbers = {"asked": each.gpus, "largest": largest, "pods": len(each.tasks)}
+    numbers |= {"largestPod": each.largest, "own": own_gpus(scene)}
+    numbers["short"] = max(each.gpus + numbers["own"] - largest, 0.0)
     return Cause(Code.LEVEL_TOO_SMALL, True, names, numbers, domains=rows)

@@ -121,7 +121,10 @@ def occupied(scene: Scene) -> Iterator[Obstacle]:
 
 
 def vacated(scene: Scene) -> Scene:
-    """The scene as if what others hold took no room; queues still count it."""
+    """The scene as if what others hold took no room; queues still count it.
+
+    Nobody is evicted there: a victim would free its room a second time.
+    """
     held: dict[str, list[float]] = {}
     for pod in scene.snapshot.pods:
         if holds(pod) and pod.podgroup != scene.key:
@@ -136,7 +139,7 @@ def vacated(scene: Scene) -> Scene:
         more = Resources(gpu=own.gpu + gpu, cpu=own.cpu + cpu, memory=own.memory + memory)
         return msgspec.structs.replace(node, allocatable=more, pods=node.pods + int(pods))
 
-    return scene.with_nodes(held, change)
+    return scene.with_nodes(held, change).with_config(msgspec.structs.replace(scene.config, search_budget=0))
 
 
 def occupied_cause(scene: Scene) -> Cause:
@@ -210,4 +213,10 @@ def pool_totals(scene: Scene) -> dict[str, float]:
         "pods": len(scene.tasks),
         "largestPod": float(request[:, GPU].max()),
         "nodes": len(rows),
+        "own": own_gpus(scene),
     }
+
+
+def own_gpus(scene: Scene) -> float:
+    """GPUs that the group holds already."""
+    return float(sum(task.request[GPU] for task in scene.job.tasks() if task.status in ACTIVE))

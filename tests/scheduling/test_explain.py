@@ -1,4 +1,4 @@
-"""KAI's words taken apart, and which level is short by how much."""
+"""KAI's words taken apart."""
 
 from pathlib import Path
 
@@ -8,8 +8,7 @@ from scheduling.cycle import run_cycle
 from scheduling.explain import CauseKind, explain_reasons, explain_text
 from scheduling.golden import read_cases
 from scheduling.shards import of_pool
-from scheduling.shortage import shortage
-from scheduling.structs import PodGroup, Queue, Reason, SubGroup
+from scheduling.structs import PodGroup, Queue, Reason
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 
 DATA = Path(__file__).parent / "data"
@@ -119,53 +118,6 @@ def test_what_the_engine_says_can_be_read_back() -> None:
     assert kinds == {CauseKind.LEVEL_UNSATISFIED, CauseKind.DOMAIN_FULL}
     full = next(cause for cause in causes if cause.kind is CauseKind.DOMAIN_FULL)
     assert (full.found, full.needed) == (2, 3)
-
-
-def test_shortage_says_which_level_is_short_by_how_many_gpus() -> None:
-    """Racks of 16 GPUs, one with 4 in use; 6 pods of 4 GPUs: a rack takes 4, the zone takes 7."""
-    nodes = [node(f"{rack}{index}", 8, f"z.{rack}") for rack in ("r0", "r1") for index in (0, 1)]
-    cluster = Cluster(*nodes, topologies=(RACKS,)).gang("x", 4, on=("r00",))
-    cluster.gang("g", *[4] * 6, topology=within("rack"))
-
-    by_level = {each.level: each for each in shortage(cluster.snapshot(), "default/g")}
-
-    assert list(by_level) == ["root", "zone", "rack"]
-    rack = by_level["rack"]
-    assert (rack.required, rack.best.domain, rack.best.gpus, rack.best.pods) == (True, "z.r1", 16.0, 4)
-    assert (rack.pods_missing, rack.gpus_missing, rack.gpus_needed) == (2, 8.0, 24.0)
-    assert (by_level["zone"].pods_missing, by_level["zone"].gpus_missing) == (0, 0.0)
-
-
-def test_shortage_does_not_count_on_cordoned_nodes() -> None:
-    nodes = [node("n0", 8, "z.r0", unschedulable=True), node("n1", 4, "z.r1")]
-    cluster = Cluster(*nodes, topologies=(RACKS,)).gang("g", 4, 4, topology=within("rack"))
-
-    rack = shortage(cluster.snapshot(), "default/g")[-1]
-
-    assert (rack.best.domain, rack.best.usable_pods, rack.gpus_missing) == ("z.r1", 1, 4.0)
-
-
-def test_shortage_without_topology_is_that_of_the_pool() -> None:
-    cluster = Cluster(node("n0", 8), node("n1", 2)).gang("g", 4, 4, 4)
-
-    (pool,) = shortage(cluster.snapshot(), "default/g")
-
-    assert (pool.level, pool.best.gpus, pool.best.usable_pods) == ("", 10.0, 2)
-    assert (pool.pods_missing, pool.gpus_missing) == (1, 4.0)
-
-
-def test_shortage_looks_at_each_subgroup() -> None:
-    subgroups = ((SubGroup("a", 1, topology=within("rack")), 1), (SubGroup("b", 2, topology=within("rack")), 2))
-    cluster = Cluster(node("n0", 8, "z.r0"), topologies=(RACKS,))
-    cluster.gang("g", 8, 8, 8, subgroups=subgroups)
-
-    missing = {(each.subgroup, each.level): each.gpus_missing for each in shortage(cluster.snapshot(), "default/g")}
-
-    assert (missing["a", "rack"], missing["b", "rack"]) == (0.0, 8.0)
-
-
-def test_shortage_of_something_unknown_is_empty() -> None:
-    assert shortage(Cluster(node("n0", 8)).snapshot(), "default/nope") == ()
 
 
 def test_a_pool_is_a_label_value_and_the_default_pool_its_absence() -> None:

@@ -1,0 +1,239 @@
+"""What a person can do about each cause: acts with the change that stands for them, not tried yet."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from scheduling.diagnosis_levels import depth_of, with_constraint
+from scheduling.diagnosis_queue import raised
+from scheduling.diagnosis_scene import Scene
+from scheduling.diagnosis_structs import Cause, Code, Cure, NodeNote
+from scheduling.remedy_structs import Act, Step
+from scheduling.resources import DIVIDED
+from scheduling.state import DEFAULT_PODSET
+from scheduling.structs import Taint, Toleration
+
+MAX_QUEUES = 4
+
+Option = tuple[Step, Cure]
+Options = Callable[[Scene, Cause], Iterator[Option]]
+
+
+def _other_queue(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """A leaf that the scheduler of the pool knows; below the named queue first."""
+    wanted = cause.names.get("queue", "")
+    leaves = [queue for queue in scene.session.queues.by_name.values() if queue.leaf]
+    below = [queue.name for queue in leaves if wanted in [up.name for up in queue.chain()][1:]]
+    names = [*below, *(queue.name for queue in leaves if queue.name not in below and queue.parent is not None)]
+    for name in names[:MAX_QUEUES]:
+        if not name.startswith("diagnosis-"):
+            yield Step(Act.USE_QUEUE, {"queue": name}), partial(Scene.with_group, queue=name)
+
+
+def _lower_minimum(scene: Scene, cause: Cause) -> Iterator[Option]:
+    found, name = int(cause.numbers["found"] - cause.numbers.get("gated", 0)), cause.names.get("subgroup", "")
+    if found < 1:
+        return
+    names = {"subgroup": name}
+    yield Step(Act.LOWER_MINIMUM, names, {"to": found}), partial(_with_minimum, subgroup=name, minimum=found)
+
+
+def _with_minimum(scene: Scene, subgroup: str, minimum: int) -> Scene:
+    if not subgroup:
+        return scene.with_group(min_member=minimum)
+    subgroups = tuple(
+        msgspec.structs.replace(each, min_member=minimum) if each.name == subgroup else each
+        for each in scene.group.subgroups
+    )
+    return scene.with_group(subgroups=subgroups)
+
+
+def _raise_bound(scene: Scene, cause: Cause) -> Iterator[Option]:
+    limit = cause.code is Code.OVER_LIMIT
+    if not limit:
+        yield Step(Act.MAKE_PREEMPTIBLE), partial(Scene.with_group, preemptible=True)
+    to = cause.numbers["held"] + cause.numbers["asked"]
+    index = {"cpu": 0, "memory": 1, "gpu": 2}[cause.names["resource"]]
+    names = {"queue": cause.names["queue"], "resource": cause.names["resource"]}
+    numbers = {"from": cause.numbers["bound"], "to": to}
+    act = Act.RAISE_LIMIT if limit else Act.RAISE_QUOTA
+    yield Step(act, names, numbers), partial(raised, name=names["queue"], index=DIVIDED[index], limit=limit, to=to)
+    for holder in cause.holders[:3]:
+        yield Step(Act.END, {"groups": holder.group}), partial(Scene.without, groups=(holder.group,))
+
+
+def _constrained(scene: Scene, subgroup: str, change: Mapping[str, str]) -> Scene:
+    return with_constraint(scene, subgroup, **change)
+
+
+def _levels(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """Another level of the topology: the one that was meant, else any, the narrowest first."""
+    subgroup, kind = cause.names.get("subgroup", ""), cause.names.get("kind", "preferred")
+    topology = next((each for each in scene.shard.topologies if each.name == cause.names["topology"]), None)
+    labels = [level.label for level in reversed(topology.levels)] if topology else []
+    for label in [cause.names["meant"]] if cause.names.get("meant") else labels:
+        names = {"topology": cause.names["topology"], "level": label, "kind": kind, "subgroup": subgroup}
+        change = {"topology": cause.names["topology"], kind: label}
+        yield Step(Act.SET_LEVEL, names), partial(_constrained, subgroup=subgroup, change=change)
+
+
+def _other_topology(scene: Scene, cause: Cause) -> Iterator[Option]:
+    subgroup = cause.names.get("subgroup", "")
+    for topology in scene.shard.topologies:
+        names = {"topology": topology.name, "subgroup": subgroup}
+        cure = partial(_with_topology, subgroup=subgroup, topology=topology.name)
+        yield Step(Act.USE_TOPOLOGY, names), cure
+
+
+def _with_topology(scene: Scene, subgroup: str, topology: str) -> Scene:
+    said = next((each.topology for each in scene.group.subgroups if each.name == subgroup), scene.group.topology)
+    level = next(t for t in scene.shard.topologies if t.name == topology).levels[-1].label
+    known = [each.label for each in next(t for t in scene.shard.topologies if t.name == topology).levels]
+    if said.required not in known and said.preferred not in known:
+        return with_constraint(scene, subgroup, topology=topology, required="", preferred=level)
+    return with_constraint(scene, subgroup, topology=topology)
+
+
+def _fewer_nodes(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """The nodes of the cause, as few of them as suffice: one by one those with most GPUs."""
+    act, change = _NODE_ACTS[cause.code]
+    notes = sorted(cause.nodes, key=lambda note: (-note.gpus, note.name))
+    for count in sorted({1, 2, 4, 8, len(notes)}):
+        chosen = tuple(notes[:count])
+        cure = partial(_on_nodes, notes=chosen, change=change)
+        if count <= len(notes) and cure(scene).runs:
+            yield Step(act, {"notes": cause.names.get("notes", "")}, {"nodes": count}, chosen), cure
+            return
+
+
+def _on_nodes(scene: Scene, notes: Sequence[NodeNote], change: Mapping[str, object]) -> Scene:
+    names = [note.name for note in notes]
+    return scene.with_nodes(names, lambda node: msgspec.structs.replace(node, **change))
+
+
+def _tolerate(scene: Scene, cause: Cause) -> Iterator[Option]:
+    taints = {taint for node in scene.shard.nodes for taint in node.taints}
+    wanted = {note.note for note in cause.nodes}
+    chosen = tuple(sorted((taint for taint in taints if _shown(taint) in wanted), key=_shown))
+    more = tuple(Toleration(taint.key, "Equal", taint.value, taint.effect) for taint in chosen)
+    names = {"taints": ", ".join(map(_shown, chosen))}
+    yield (
+        Step(Act.TOLERATE, names),
+        lambda each: each.with_own_pods(
+            lambda pod: msgspec.structs.replace(pod, tolerations=(*pod.tolerations, *more))
+        ),
+    )
+    yield from _fewer_nodes(scene, cause)
+
+
+def _shown(taint: Taint) -> str:
+    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+
+
+def _selector(scene: Scene, cause: Cause) -> Iterator[Option]:
+    key = cause.names["key"]
+    for value in filter(None, cause.names["values"].split(", ")):
+        if value != cause.names["value"]:
+            names = {"key": key, "value": value}
+            yield Step(Act.SET_SELECTOR, names), partial(_select, key=key, value=value)
+
+
+def _select(scene: Scene, key: str, value: str) -> Scene:
+    return scene.with_own_pods(
+        lambda pod: (
+            msgspec.structs.replace(pod, node_selector={**pod.node_selector, key: value})
+            if key in pod.node_selector
+            else pod
+        )
+    )
+
+
+def _looser(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """Wait for an end; a broader level; prefer instead of require; no placement at all."""
+    for groups in cause.starts_when[:3]:
+        yield (
+            Step(Act.WAIT_FOR_END, {"groups": ", ".join(groups)}, {"groups": len(groups)}),
+            partial(Scene.without, groups=groups),
+        )
+    level, subgroup = cause.names.get("level", ""), cause.names.get("subgroup", "")
+    topology = next((each for each in scene.shard.topologies if each.name == cause.names.get("topology")), None)
+    if topology is None or not level:
+        return
+    subgroup = "" if subgroup == DEFAULT_PODSET else subgroup
+    labels = [each.label for each in topology.levels]
+    base = {"topology": topology.name, "subgroup": subgroup, "from": level}
+    for label in reversed(labels[: max(depth_of(topology, level) - 1, 0)]):
+        change = {"required": label, "preferred": level}
+        yield Step(Act.BROADER_LEVEL, {**base, "level": label}), partial(_constrained, subgroup=subgroup, change=change)
+    change = {"required": "", "preferred": level}
+    yield Step(Act.PREFER, {**base, "level": level}), partial(_constrained, subgroup=subgroup, change=change)
+    drop = {"topology": "", "required": "", "preferred": ""}
+    yield Step(Act.DROP_PLACEMENT, base), partial(_constrained, subgroup=subgroup, change=drop)
+
+
+def _drop_placement(scene: Scene, cause: Cause) -> Iterator[Option]:
+    subgroup = cause.names.get("subgroup", "")
+    drop = {"topology": "", "required": "", "preferred": ""}
+    yield (
+        Step(Act.DROP_PLACEMENT, {"topology": cause.names["topology"]}),
+        partial(_constrained, subgroup=subgroup, change=drop),
+    )
+
+
+_NODE_ACTS: Mapping[Code, tuple[Act, Mapping[str, object]]] = {
+    Code.NODES_CORDONED: (Act.UNCORDON, {"unschedulable": False}),
+    Code.NODES_NOT_READY: (Act.REPAIR_NODES, {"ready": True}),
+    Code.NODES_TAINTED: (Act.UNTAINT, {"taints": ()}),
+}
+
+OPTIONS: Mapping[Code, Options] = {
+    Code.QUEUE_UNSET: _other_queue,
+    Code.QUEUE_MISSING: _other_queue,
+    Code.QUEUE_OTHER_POOL: _other_queue,
+    Code.QUEUE_PARENT_MISSING: _other_queue,
+    Code.QUEUE_NOT_LEAF: _other_queue,
+    Code.PODS_MISSING: _lower_minimum,
+    Code.OVER_LIMIT: _raise_bound,
+    Code.OVER_QUOTA: _raise_bound,
+    Code.TOPOLOGY_MISSING: _other_topology,
+    Code.LEVEL_UNSET: _levels,
+    Code.LEVEL_UNKNOWN: _levels,
+    Code.NODES_NOT_READY: _fewer_nodes,
+    Code.NODES_CORDONED: _fewer_nodes,
+    Code.NODES_TAINTED: _tolerate,
+    Code.NODES_UNLABELLED: _drop_placement,
+    Code.SELECTOR: _selector,
+    Code.UNEQUAL_PODS: _looser,
+    Code.LEVEL_TOO_SMALL: _looser,
+    Code.LEVEL_FULL: _looser,
+    Code.LEVEL_FRAGMENTED: _looser,
+    Code.POOL_FULL: _looser,
+    Code.POOL_FRAGMENTED: _looser,
+    Code.PINNED: _looser,
+}
+# The change that takes the cause away is itself something a person (or time) can do.
+PLAIN: Mapping[Code, Act] = {
+    Code.POOL_WRONG: Act.SET_POOL,
+    Code.SHARD_MISSING: Act.MAKE_SHARD,
+    Code.SCHEDULER_HANGS: Act.BREAK_CIRCLE,
+    Code.QUEUE_MISSING: Act.MAKE_QUEUE,
+    Code.QUEUE_PARENT_MISSING: Act.MAKE_QUEUE,
+    Code.QUEUE_OTHER_POOL: Act.MOVE_QUEUE,
+    Code.BACKED_OFF: Act.SUBMIT_AGAIN,
+    Code.SUBGROUP_UNKNOWN: Act.LABEL_PODS,
+    Code.PODS_MISSING: Act.WAIT_FOR_PODS,
+    Code.PODS_GATED: Act.WAIT_FOR_GATES,
+    Code.LEVELS_REVERSED: Act.PREFER_AS_REQUIRED,
+    Code.POOL_EMPTY: Act.ADD_NODES,
+    Code.DEVICES_UNHEALTHY: Act.REPAIR_DEVICES,
+    Code.POD_TOO_LARGE: Act.SMALLER_PODS,
+    Code.NODES_UNLABELLED: Act.LABEL_NODES,
+    Code.SELECTOR: Act.DROP_SELECTOR,
+    Code.OTHER_PODS: Act.DROP_TERMS,
+    Code.SINGLE_DOMAIN: Act.PREFER_AS_REQUIRED,
+    Code.POOL_TOO_SMALL: Act.ADD_NODES,
+    Code.PREEMPTION_DELAY: Act.WAIT_UNTIL,
+    Code.MIN_RUNTIME: Act.WAIT_UNTIL,
+    Code.AHEAD: Act.WAIT_FOR_OTHERS,
+}

@@ -1,0 +1,93 @@
+"""Remedies: each is what the engine did with the change, the shortest come first, none is offered that fails."""
+
+from collections import Counter
+
+import msgspec
+import pytest
+
+from scheduling.cycle import run_cycle
+from scheduling.diagnosis import diagnose
+from scheduling.diagnosis_scene import Scene
+from scheduling.remedies import find_remedies
+from scheduling.remedy_structs import Act, Remedy
+from scheduling.structs import SubGroup
+from tests.scheduling.build import RACKS, Cluster, node, queue, within
+from tests.scheduling.situations import KEY, situation
+
+
+def of(cluster: Cluster, pools: dict[str, str] | None = None) -> dict[Act, Remedy]:
+    """Remedies of one step, by act."""
+    scene = Scene(cluster.snapshot(), KEY)
+    return {each.steps[0].act: each for each in find_remedies(scene, diagnose(scene), pools) if len(each.steps) == 1}
+
+
+def four(**more: object) -> list[object]:
+    return [node(f"n{index}", 8, f"z{index // 2}.r{index // 2}", **more) for index in range(4)]
+
+
+def test_a_rack_too_small_may_be_preferred_or_the_gang_made_smaller() -> None:
+    found = of(Cluster(*four(), topologies=(RACKS,)).gang("g", 8, 8, 8, topology=within("rack")))
+    assert len(found[Act.PREFER].outcome.nodes) == 3
+    assert (found[Act.FEWER_PODS].steps[0].numbers["from"], found[Act.FEWER_PODS].steps[0].numbers["to"]) == (3, 2)
+    assert Act.BROADER_LEVEL not in found, "a zone is no larger than its one rack"
+
+
+def test_fewer_pods_are_counted_by_role() -> None:
+    roles = ((SubGroup("prefill", 2), 2), (SubGroup("decode", 3), 3))
+    cluster = Cluster(*four()).gang("g", 8, 8, 8, 8, 8, subgroups=roles)
+    scene = Scene(cluster.snapshot(), KEY)
+    steps = [each.steps[0] for each in find_remedies(scene, diagnose(scene)) if each.steps[0].act is Act.FEWER_PODS]
+    assert [(step.names["subgroup"], step.numbers["to"]) for step in steps] == [("prefill", 1), ("decode", 2)]
+
+
+def test_as_few_nodes_as_suffice_are_uncordoned() -> None:
+    found = of(Cluster(*four(unschedulable=True)).gang("g", 8, 8))
+    assert [note.name for note in found[Act.UNCORDON].steps[0].nodes] == ["n0", "n1"]
+
+
+def test_a_quota_is_raised_to_what_is_asked_or_the_work_made_preemptible() -> None:
+    found = of(Cluster(*four(), queues=(queue("q", quota=4),)).gang("g", 8, 8, preemptible=False))
+    assert (found[Act.RAISE_QUOTA].steps[0].numbers["from"], found[Act.RAISE_QUOTA].steps[0].numbers["to"]) == (4, 16)
+    assert Act.MAKE_PREEMPTIBLE in found
+
+
+def test_another_pool_is_offered_where_it_fits_there_and_only_there() -> None:
+    other = [node(f"h{index}", 8, labels={"kai.scheduler/node-pool": "h200"}) for index in range(3)]
+    queues = (queue("q"), msgspec.structs.replace(queue("q-h200"), pool="h200"))
+    fits = of(Cluster(node("n0", 8), *other, queues=queues).gang("g", 8, 8, 8), {"h200": "q-h200"})
+    too_many = of(Cluster(node("n0", 8), *other, queues=queues).gang("g", *[8] * 4), {"h200": "q-h200"})
+    assert set(fits[Act.OTHER_POOL].outcome.nodes.values()) == {"h0", "h1", "h2"}
+    assert Act.OTHER_POOL not in too_many
+
+
+def test_the_defect_of_the_single_domain_has_its_way_round() -> None:
+    found = of(Cluster(node("n0", 8, "z.r"), node("n1", 8, "z.r")).gang("g", 8, 8, topology=within("zone")))
+    assert set(found) == {Act.PREFER_AS_REQUIRED}
+
+
+def test_a_remedy_for_two_causes_has_a_step_for_each() -> None:
+    cluster = Cluster(*four(unschedulable=True), queues=(queue("q", limit=8),)).gang("g", 8, 8)
+    scene = Scene(cluster.snapshot(), KEY)
+    first = find_remedies(scene, diagnose(scene))[0]
+    assert sorted(step.act for step in first.steps) == [Act.RAISE_LIMIT, Act.UNCORDON]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_every_generated_situation_has_a_way_out_and_all_pods_have_a_node_then(seed: int) -> None:
+    _, broken, _ = situation(seed)
+    found = find_remedies(broken, diagnose(broken))
+    assert found, seed
+    for remedy in found:
+        used = Counter(remedy.outcome.nodes.values())
+        assert used, remedy
+        assert not any(name == "" for name in used)
+
+
+def test_waiting_for_an_end_is_what_the_engine_says_of_the_cluster_after_it() -> None:
+    cluster = Cluster(node("n0", 8), node("n1", 8)).gang("a", 8, on=("n0",)).gang("b", 4, 4, on=("n1", "n1"))
+    found = of(cluster.gang("g", 4, 4))
+    ended = msgspec.structs.replace(
+        cluster.snapshot(), pods=tuple(pod for pod in cluster.pods if not pod.name.startswith("a-"))
+    )
+    assert found[Act.WAIT_FOR_END].steps[0].names["groups"] in ("default/a", "default/b")
+    assert run_cycle(ended).bound == {"default/g-0": "n0", "default/g-1": "n0"}
