@@ -216,6 +216,17 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 APPEND_SLASH = False
 
+# Sign-in through an OpenID Connect provider; without an issuer there is none.
+OIDC_ISSUER = os.environ.get("MUSTER_OIDC_ISSUER", "").rstrip("/")
+OIDC_CLIENT_ID = os.environ.get("MUSTER_OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = os.environ.get("MUSTER_OIDC_CLIENT_SECRET", "")
+OIDC_SCOPES = os.environ.get("MUSTER_OIDC_SCOPES", "openid profile email")
+OIDC_GROUPS_CLAIM = os.environ.get("MUSTER_OIDC_GROUPS_CLAIM", "groups")
+if OIDC_ISSUER and PRODUCTION and not OIDC_ISSUER.startswith("https://"):
+    raise ImproperlyConfigured("MUSTER_OIDC_ISSUER: in production give an address that begins with https://")
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise ImproperlyConfigured("MUSTER_OIDC_CLIENT_ID: give the client id that Muster has at the provider.")
+
 LOG_LEVEL = os.environ.get("MUSTER_LOG_LEVEL", "INFO").upper()
 if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR"):
     raise ImproperlyConfigured(f"MUSTER_LOG_LEVEL={LOG_LEVEL!r}: give DEBUG, INFO, WARNING or ERROR.")

@@ -1,5 +1,6 @@
 """Signing in and out, and one's own password."""
 
+import structlog
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_not_required
@@ -10,15 +11,19 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.audit import Actor
+from accounts import identity_provider
+from accounts.audit import Actor, record_attempt
 from accounts.forms import PasswordForm, SignInForm
 from accounts.models import User
 from accounts.requests import actor_of, attempt_of
-from accounts.services import change_own_password, note_sign_out, verify_password
+from accounts.services import change_own_password, note_sign_in, note_sign_out, user_of_identity, verify_password
 from accounts.throttling import TooManyFailures
 from accounts.views import shared
+from core.errors import NotFound
+
+log = structlog.get_logger(__name__)
 
 
 @login_not_required
@@ -35,13 +40,13 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             user = verify_password(attempt_of(request, form.cleaned_data["email"]), form.cleaned_data["password"])
         except TooManyFailures as error:
             form.add_error(None, error.message)
-            return render(request, "accounts/login.html", {"form": form, "next": _next(request)}, status=429)
+            return render(request, "accounts/login.html", _context(request, form), status=429)
         if user is not None:
             login(request, user)
             return redirect(_next(request))
         form.add_error(None, _("This e-mail and password do not belong together, or the account is disabled."))
     status = 422 if request.method == "POST" else 200
-    return render(request, "accounts/login.html", {"form": form, "next": _next(request)}, status=status)
+    return render(request, "accounts/login.html", _context(request, form), status=status)
 
 
 @login_not_required
@@ -52,6 +57,55 @@ def sign_out(request: HttpRequest) -> HttpResponseRedirect:
         note_sign_out(attempt_of(request, request.user.email), request.user)
     logout(request)
     return redirect("accounts:login")
+
+
+@login_not_required
+@never_cache
+@require_GET
+def provider_start(request: HttpRequest) -> HttpResponse:
+    """To the identity provider, remembering where the person wanted to go."""
+    if not identity_provider.is_configured():
+        raise NotFound("Resource id not found.")
+    request.session["after_sign_in"] = _next(request)
+    try:
+        return identity_provider.begin(request, request.build_absolute_uri(reverse("accounts:provider-return")))
+    except identity_provider.ProviderFailed as error:
+        return _provider_failed(request, str(error))
+
+
+@login_not_required
+@never_cache
+@require_GET
+def provider_return(request: HttpRequest) -> HttpResponse:
+    """Back from the identity provider: signs in whom it names."""
+    if not identity_provider.is_configured():
+        raise NotFound("Resource id not found.")
+    target = request.session.get("after_sign_in", "/")
+    try:
+        identity = identity_provider.finish(request)
+    except identity_provider.ProviderFailed as error:
+        return _provider_failed(request, str(error))
+    user = user_of_identity(identity)
+    if user is None:
+        record_attempt(attempt_of(request, identity.email), "sign-in", reason="not this account's, or disabled")
+        text = _("The account %(name)s is disabled, or is a local one.") % {"name": identity.email}
+        return _sign_in_page(request, text, 403)
+    login(request, user)
+    note_sign_in(attempt_of(request, user.email), user)
+    return redirect(target)
+
+
+def _provider_failed(request: HttpRequest, reason: str) -> HttpResponse:
+    log.info("identity provider refused", reason=reason)
+    record_attempt(attempt_of(request, "identity provider"), "sign-in", reason=reason)
+    text = _("The identity provider did not sign you in. Try again; if it fails again, tell your administrator.")
+    return _sign_in_page(request, text, 502)
+
+
+def _sign_in_page(request: HttpRequest, error: str, status: int) -> HttpResponse:
+    form = SignInForm()
+    context = {"form": form, "next": "/", "provider": identity_provider.is_configured(), "error": error}
+    return render(request, "accounts/login.html", context, status=status)
 
 
 @never_cache
@@ -80,6 +134,10 @@ def own_password(request: HttpRequest) -> HttpResponse:
 def _change(actor: Actor, current: str, new: str) -> bool:
     change_own_password(actor, current=current, new=new)
     return True
+
+
+def _context(request: HttpRequest, form: SignInForm) -> dict[str, object]:
+    return {"form": form, "next": _next(request), "provider": identity_provider.is_configured()}
 
 
 def _next(request: HttpRequest) -> str:

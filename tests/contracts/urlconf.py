@@ -8,10 +8,16 @@ from typing import Any
 from django.urls import URLResolver, get_resolver
 
 # Answered to everybody: signing in, tokens, monitoring.
-PUBLIC = {"accounts:login", "accounts:logout", "healthz", "readyz", "metrics", "token", "token-v2"}
+PUBLIC = {
+    "accounts:login", "accounts:logout", "accounts:provider-start", "accounts:provider-return", "healthz", "readyz",
+    "metrics", "token", "token-v2",
+}  # fmt: skip
 # The stream lasts as long as it is read, tests/controlplane/test_live.py has its contracts; the schema has a format
 # of its own.
-STREAMS = {"live", "api-schema"}
+STREAMS = {
+    "live", "api-schema", "clusters-watch", "network-topologies-watch", "node-pools-watch", "departments-watch",
+    "projects-watch", "workloads-watch",
+}  # fmt: skip
 # What the cast has one of. Other things with an id belong to the whole installation, like roles, or are absent.
 COLLECTIONS = {
     "clusters", "nodes", "network-topologies", "node-pools", "departments", "projects", "workloads", "users",

@@ -1,0 +1,220 @@
+"""Sign-in through a real OpenID Connect provider (oidc-provider-mock, a process of its own on loopback)."""
+
+import re
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from socket import socket
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import urllib3
+from django.test import Client
+
+from accounts.models import AccessRule, AuditEntry, ScopeType, User
+from accounts.permissions import has_right
+from tests.conftest import make_user
+
+HTTP = urllib3.PoolManager(retries=False)
+START, RETURN = "/account/provider", "/account/provider/return"
+
+
+def free_port():
+    with closing(socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    port = free_port()
+    program = Path(sys.executable).with_name("oidc-provider-mock")
+    process = subprocess.Popen(
+        [program, "--port", str(port), "--require-nonce", "true"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + 30
+    while not answers(url):
+        assert process.poll() is None, "the provider ended"
+        assert time.monotonic() < deadline, "the provider did not start"
+    yield url
+    process.terminate()
+    process.wait(10)
+
+
+def answers(url):
+    try:
+        return HTTP.request("GET", f"{url}/.well-known/openid-configuration").status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+@pytest.fixture
+def provider(issuer, settings, db):
+    settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = issuer, "muster", "a client's secret"
+    return issuer
+
+
+def know(issuer, subject, **claims):
+    """Tell the provider what it says of a person."""
+    answer = HTTP.request("PUT", f"{issuer}/users/{subject}", json=claims)
+    assert answer.status == 204, answer.data
+
+
+def consent(location, subject):
+    """What the person does at the provider: they say who they are. Returns the address they come back to."""
+    answer = HTTP.request("POST", location, fields={"sub": subject}, encode_multipart=False, redirect=False)
+    assert answer.status == 302, answer.data
+    return urlsplit(answer.headers["Location"])
+
+
+def sign_in(subject, client=None, path=START):
+    client = client or Client()
+    begun = client.get(path)
+    assert begun.status_code == 302, begun.content
+    back = consent(begun.headers["Location"], subject)
+    return client, client.get(f"{back.path}?{back.query}")
+
+
+def test_the_browser_is_sent_with_state_nonce_and_a_challenge(provider):
+    query = parse_qs(urlsplit(Client().get(START).headers["Location"]).query)
+
+    assert query["response_type"] == ["code"]
+    assert query["code_challenge_method"] == ["S256"]
+    assert all(len(query[name][0]) >= 20 for name in ("state", "nonce", "code_challenge"))
+    assert query["redirect_uri"] == ["http://testserver/account/provider/return"]
+
+
+def test_a_person_comes_back_signed_in_with_the_rights_of_their_groups(provider, project):
+    AccessRule.objects.create(
+        group="ml-platform",
+        role="L1 researcher",
+        scope_type=ScopeType.PROJECT,
+        scope_id=str(project.pk),
+        cluster_id=project.cluster_id,
+    )
+    know(provider, "lin", email="Lin@example.org", name="Lin", groups=["ml-platform", "everyone"])
+
+    client, answer = sign_in("lin", path=f"{START}?next=/workloads/")
+
+    assert answer.headers["Location"] == "/workloads/"
+    person = User.objects.get(email="lin@example.org")
+    assert (person.is_local, person.groups, person.has_usable_password()) == (False, ["everyone", "ml-platform"], False)
+    assert has_right(person, "workloads:create", project.scope)
+    assert client.get("/account/rights").status_code == 200
+    assert [(e.action, e.outcome, e.subject) for e in AuditEntry.objects.all()] == [
+        ("sign-in", "Succeeded", "lin@example.org")
+    ]
+
+
+def test_who_leaves_a_group_has_lost_its_rights_at_the_next_sign_in(provider):
+    AccessRule.objects.create(group="ml-platform", role="Viewer", scope_type=ScopeType.TENANT)
+    know(provider, "mei", email="mei@example.org", groups=["ml-platform"])
+    sign_in("mei")
+    assert has_right(User.objects.get(email="mei@example.org"), "cluster:read")
+
+    know(provider, "mei", email="mei@example.org", groups=[])
+    sign_in("mei")
+
+    assert User.objects.filter(email="mei@example.org").count() == 1
+    assert not has_right(User.objects.get(email="mei@example.org"), "cluster:read")
+
+
+def test_a_local_account_is_not_taken_over_by_its_address(provider, admin):
+    know(provider, "thief", email="admin@example.org", groups=[])
+
+    client, answer = sign_in("thief")
+
+    assert answer.status_code == 403
+    assert client.get("/account/rights").status_code == 302
+    assert User.objects.get(email="admin@example.org").identity is None
+    assert AuditEntry.objects.get().outcome == "Failed"
+
+
+def test_an_address_that_is_not_verified_signs_nobody_in(provider):
+    know(provider, "al", email="al@example.org", email_verified=False)
+
+    _client, answer = sign_in("al")
+
+    assert answer.status_code == 502
+    assert not User.objects.exists()
+
+
+def test_a_disabled_person_stays_out(provider):
+    know(provider, "bo", email="bo@example.org")
+    sign_in("bo")
+    User.objects.filter(email="bo@example.org").update(is_active=False)
+
+    _client, answer = sign_in("bo")
+
+    assert answer.status_code == 403
+
+
+def test_an_answer_that_this_browser_did_not_ask_for_is_refused(provider):
+    know(provider, "eve", email="eve@example.org")
+    begun = Client().get(START)
+    back = consent(begun.headers["Location"], "eve")
+
+    answer = Client().get(f"{back.path}?{back.query}")  # another browser: no such state in its session
+
+    assert answer.status_code == 502
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("query", ["", "?error=access_denied", "?code=x&state=y", "?code=&state="])
+def test_made_up_answers_are_refused_and_recorded(provider, query):
+    answer = Client().get(RETURN + query)
+
+    assert answer.status_code == 502
+    assert "identity provider did not sign you in" in answer.content.decode()
+    assert AuditEntry.objects.get().outcome == "Failed"
+
+
+def test_a_code_is_good_once(provider):
+    know(provider, "kim", email="kim@example.org")
+    client = Client()
+    back = consent(client.get(START).headers["Location"], "kim")
+    assert client.get(f"{back.path}?{back.query}").status_code == 302
+
+    assert Client().get(f"{back.path}?{back.query}").status_code == 502
+    assert client.get(f"{back.path}?{back.query}").status_code == 502
+
+
+def test_where_to_go_after_is_on_this_site_only(provider):
+    know(provider, "joe", email="joe@example.org")
+
+    _client, answer = sign_in("joe", path=f"{START}?next=https://evil.example/")
+
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_provider_that_is_down_is_said_and_nothing_breaks(db, settings):
+    settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = f"http://127.0.0.1:{free_port()}", "muster"
+
+    answer = Client().get(START)
+
+    assert answer.status_code == 502
+    assert "127.0.0.1" not in re.sub(r"<[^>]+>", "", answer.content.decode())
+
+
+def test_without_a_provider_there_is_no_way_through_one(db):
+    assert Client().get(START).status_code == 404
+    assert "provider" not in Client().get("/account/login").content.decode()
+
+
+def test_the_sign_in_page_offers_the_provider(provider):
+    assert 'href="/account/provider?next=/"' in Client().get("/account/login").content.decode()
+
+
+def test_people_of_the_provider_have_no_password_here(provider):
+    know(provider, "lee", email="lee@example.org")
+    sign_in("lee")
+
+    answer = Client().post("/account/login", {"email": "lee@example.org", "password": ""})
+
+    assert answer.status_code == 422
+    assert make_user("local").has_usable_password() is False
