@@ -123,10 +123,19 @@ class ContainerStatus(msgspec.Struct, gc=False, rename="camel"):
     state: ContainerState | None = None
 
 
-class PodStatus(msgspec.Struct, gc=False, rename={"pod_ip": "podIP", "container_statuses": "containerStatuses"}):
+class PodStatus(
+    msgspec.Struct,
+    gc=False,
+    rename={
+        "pod_ip": "podIP",
+        "container_statuses": "containerStatuses",
+        "init_container_statuses": "initContainerStatuses",
+    },
+):
     phase: str = "Unknown"
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
     pod_ip: str = ""
     reason: str = ""
     message: str = ""

@@ -223,10 +223,17 @@ def _why_not_ready(status: wire.PodStatus) -> tuple[str, str]:
     for condition in status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.reason, condition.message
-    for container in status.container_statuses or ():
+    containers = [*(status.init_container_statuses or ()), *(status.container_statuses or ())]
+    for container in sorted(containers, key=_only_waits):  # init containers come first, what says why before the rest
         state = container.state or wire.ContainerState()
         if state.waiting and state.waiting.reason:
             return state.waiting.reason, state.waiting.message
         if state.terminated and status.phase == "Failed":
             return state.terminated.reason, state.terminated.message
     return status.reason, status.message
+
+
+def _only_waits(container: wire.ContainerStatus) -> bool:
+    """Whether a container waits for others, so that it does not say why."""
+    state = container.state or wire.ContainerState()
+    return state.waiting is not None and state.waiting.reason in ("PodInitializing", "ContainerCreating")

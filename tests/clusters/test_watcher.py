@@ -367,6 +367,22 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
 
 
+def test_an_init_container_that_cannot_start_is_the_reason() -> None:
+    from clusters.watcher.rows import pod_row
+
+    manifest = pod("p")
+    failing = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "late" not found'}}
+    manifest["status"] = {
+        "phase": "Pending",
+        "containerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
+        "initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}, {"state": failing}],
+    }
+
+    row = pod_row(decoded(manifest, wire.PodObject))
+
+    assert (row.reason, row.message) == ("CreateContainerConfigError", 'secret "late" not found')
+
+
 def test_field_report_9_gpu_memory_is_charged_by_what_the_node_has_whichever_is_read_first(mine: Cluster) -> None:
     asking = pod("p", gpus=0, nodeName="n1")
     asking["metadata"]["annotations"] = {"gpu-memory": "20000", "gpu-fraction-num-devices": "2"}

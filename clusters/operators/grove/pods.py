@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from clusters.kinds import GROVE_POD_CLIQUE, POD
+from clusters.kinds import GROVE_POD_CLIQUE, GROVE_POD_CLIQUE_SET, POD, SECRET
 from clusters.operators.grove import names
 from clusters.operators.objects import Object, labels_of, owner_reference, spec_of
 
@@ -100,6 +100,27 @@ def _start_order_container(arguments: list[str]) -> Object:
     }
 
 
+def start_order_token(pcs: Object) -> Object:
+    """The secret with which the start-order init container asks for pods; Grove makes one per PodCliqueSet."""
+    name = pcs["metadata"]["name"]
+    return {
+        "apiVersion": SECRET.api_version,
+        "kind": SECRET.kind,
+        "metadata": {
+            "name": _token_name(name),
+            "namespace": pcs["metadata"]["namespace"],
+            "labels": {**names.default_labels(name), names.COMPONENT: "pod-clique-set-service-account-token-secret"},
+            "ownerReferences": [owner_reference(pcs, GROVE_POD_CLIQUE_SET)],
+        },
+        "type": "Opaque",
+        "data": {"token": "c2ltdWxhdGVk"},
+    }
+
+
+def _token_name(set_name: str) -> str:
+    return f"{set_name}-ic-sat"
+
+
 def _start_order_volumes(set_name: str) -> list[Object]:
     items = [
         {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
@@ -109,6 +130,6 @@ def _start_order_volumes(set_name: str) -> list[Object]:
         },
     ]
     return [
-        {"name": TOKEN_VOLUME, "secret": {"secretName": f"{set_name}-ic-sat", "defaultMode": 420}},
+        {"name": TOKEN_VOLUME, "secret": {"secretName": _token_name(set_name), "defaultMode": 420}},
         {"name": POD_INFO_VOLUME, "downwardAPI": {"items": items, "defaultMode": 420}},
     ]

@@ -10,6 +10,7 @@ from clusters.kinds import (
     GROVE_SCALING_GROUP,
     KAI_POD_GROUP,
     POD,
+    SECRET,
     SERVICE,
     Kind,
 )
@@ -18,6 +19,7 @@ from clusters.operators.grove.cliques import headless_service, pod_cliques, scal
 from clusters.operators.grove.defaults import defaulted_spec
 from clusters.operators.grove.gangs import pod_gangs
 from clusters.operators.grove.kai_backend import pod_group
+from clusters.operators.grove.pods import start_order_token
 from clusters.operators.grove.topology import Bindings, reference, topology_name
 from clusters.operators.objects import Key, is_deleting, key_of, labels_of
 from simulator.actors.controller import Controller, replaced_or_deleting
@@ -45,7 +47,7 @@ def by_set(obj: Object) -> list[str]:
 
 class PodCliqueSetController(Controller):
     component = names.OPERATOR
-    kinds = (GROVE_POD_CLIQUE_SET, *OWNED, GROVE_CLUSTER_TOPOLOGY_BINDING, POD, SERVICE)
+    kinds = (GROVE_POD_CLIQUE_SET, *OWNED, GROVE_CLUSTER_TOPOLOGY_BINDING, POD, SERVICE, SECRET)
 
     def setup(self) -> None:
         self.watch(GROVE_POD_CLIQUE_SET)
@@ -54,6 +56,7 @@ class PodCliqueSetController(Controller):
             self.watch(kind, set_key, when=replaced_or_deleting if kind is POD else None)
         self.watch(GROVE_CLUSTER_TOPOLOGY_BINDING, self._sets_of_binding)
         self.informer(SERVICE)
+        self.informer(SECRET)
         if self.context.options.grove_kai_backend:
             self.informer(KAI_POD_GROUP)
 
@@ -83,6 +86,7 @@ class PodCliqueSetController(Controller):
         return self.context.options.grove_kai_backend
 
     async def _sync_children(self, pcs: Object) -> None:
+        await self.context.ensure(SECRET, start_order_token(pcs))
         for replica in range(pcs["spec"]["replicas"]):
             await self.context.ensure(SERVICE, headless_service(pcs, replica))
         groups = list(scaling_groups(pcs))

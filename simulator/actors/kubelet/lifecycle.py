@@ -13,12 +13,16 @@ class Step(Enum):
     """How far a pod has come."""
 
     WAITING_FOR_INIT = auto()
+    INIT_FAILED = auto()
     IMAGE_FAILED = auto()
     CONFIG_FAILED = auto()
     CREATING = auto()
     RUNNING = auto()
     READY = auto()
     LOST = auto()
+
+
+BEFORE_INIT = frozenset({Step.WAITING_FOR_INIT, Step.INIT_FAILED})
 
 
 class Failure(NamedTuple):
@@ -36,7 +40,7 @@ def status_at(
 ) -> tuple[Object, list[Object]]:
     """(status without conditions, conditions) of a pod at `step`.
 
-    `host` is the node's address; `failing`, with IMAGE_FAILED or CONFIG_FAILED, why containers wait, by name.
+    `host` is the node's address; `failing`, with a step that FAILED, why containers wait, by name.
     """
     started = step in (Step.RUNNING, Step.READY)
     status: Object = {
@@ -47,7 +51,7 @@ def status_at(
     }
     init = spec_of(pod).get("initContainers") or ()
     if init:
-        status["initContainerStatuses"] = [_init_container(c, step, now) for c in init]
+        status["initContainerStatuses"] = [_init_container(c, step, now, failing) for c in init]
     if started:
         address = address_of(pod["metadata"]["uid"], 10)
         status |= {"podIP": address, "podIPs": [{"ip": address}]}
@@ -56,7 +60,7 @@ def status_at(
     lost = {"reason": "NodeLost", "message": "Node is not responding"} if step is Step.LOST else not_ready
     conditions = [
         {"type": "PodReadyToStartContainers", "status": "True"},
-        {"type": "Initialized", "status": "False" if step is Step.WAITING_FOR_INIT else "True"},
+        {"type": "Initialized", "status": "False" if step in BEFORE_INIT else "True"},
         {"type": "ContainersReady", "status": "True" if ready else "False", **({} if ready else lost)},
         {"type": "Ready", "status": "True" if ready else "False", **({} if ready else lost)},
         {"type": "PodScheduled", "status": "True"},
@@ -107,17 +111,19 @@ def _container(container: Object, step: Step, pod: Object, now: str, failing: Ma
         status["containerID"] = f"containerd://{hashlib.sha256((pod['metadata']['uid'] + image).encode()).hexdigest()}"
         status["state"] = {"running": {"startedAt": running.get("startedAt", now)}, "waiting": None}
         return status
-    reason = {"reason": "PodInitializing" if step is Step.WAITING_FOR_INIT else "ContainerCreating"}
+    reason = {"reason": "PodInitializing" if step in BEFORE_INIT else "ContainerCreating"}
     if container["name"] in failing:
         reason = failing[container["name"]]._asdict()
     status["state"] = {"waiting": reason}
     return status
 
 
-def _init_container(container: Object, step: Step, now: str) -> Object:
+def _init_container(container: Object, step: Step, now: str, failing: Mapping[str, Failure]) -> Object:
     waiting = step is Step.WAITING_FOR_INIT
     done = step in (Step.RUNNING, Step.READY, Step.LOST)
     state: Object = {"running": {"startedAt": now}} if waiting else {"waiting": {"reason": "PodInitializing"}}
+    if container["name"] in failing:
+        state = {"waiting": failing[container["name"]]._asdict(), "running": None}
     if done:
         ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
         state = {"terminated": ended, "running": None, "waiting": None}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from clusters.kinds import CONFIG_MAP, NODE, POD, SECRET, Kind
+from clusters.kinds import CONFIG_MAP, NODE, POD, SECRET
 from clusters.operators.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
@@ -11,7 +11,7 @@ from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
 from simulator.actors.kubelet.crashes import Exit, back_off, crashed_status, exit_of, restarts_of
 from simulator.actors.kubelet.lifecycle import NOTHING, Failure, Step, images_of, status_at, waits_for
 from simulator.actors.kubelet.output import Output
-from simulator.actors.kubelet.references import missing_reference
+from simulator.actors.kubelet.references import Read, missing_pull_secrets, missing_reference, missing_volume
 from simulator.client import Object
 
 BY_NODE = "node"
@@ -79,9 +79,9 @@ class PodLifecycle(Controller):
 
     async def _start(self, pod: Object) -> float:
         uid, now = pod["metadata"]["uid"], asyncio.get_running_loop().time()
-        failing = self._failing_image(pod)
-        if failing:
-            return await self._fail_image(pod, failing)
+        held = await self._hold_back(pod)
+        if held is not None:
+            return held
         if not self._predecessors_ready(pod):
             await self._write(pod, Step.WAITING_FOR_INIT)
             return INIT_POLL_S
@@ -89,13 +89,33 @@ class PodLifecycle(Controller):
         if left > 0:
             await self._write(pod, Step.CREATING)
             return left
-        missing = self._missing(pod)
+        missing = self._missing(pod, "containers")
         if missing:
-            return await self._fail_config(pod, missing)
+            return await self._fail_config(pod, Step.CONFIG_FAILED, missing)
         await self._write(pod, Step.RUNNING)
         self._started_at[uid] = now
         self._output.start(pod)
         return self.context.options.readiness_s
+
+    async def _hold_back(self, pod: Object) -> float | None:
+        """What keeps even the init containers from starting: seconds until it is looked at again, None for nothing."""
+        unmounted = missing_volume(pod, self._reader(pod))
+        if unmounted:
+            await self._write(pod, Step.CREATING)
+            self._warn(pod, "FailedMount", unmounted)
+            return self.context.options.image_retry_s
+        failing = self._failing_image(pod)
+        if failing:
+            return await self._fail_image(pod, failing)
+        secrets = missing_pull_secrets(pod, self._reader(pod))
+        if secrets:
+            text = (
+                f"Unable to retrieve some image pull secrets ({', '.join(secrets)}); attempting to pull the image may"
+            )
+            self._warn(pod, "FailedToRetrieveImagePullSecret", f"{text} not succeed.")
+            return await self._fail_image(pod, next(iter(images_of(pod)), ""))
+        missing = self._missing(pod, "initContainers")
+        return await self._fail_config(pod, Step.INIT_FAILED, missing) if missing else None
 
     async def _crash(self, pod: Object, ended: Exit) -> float:
         """The container has ended; it is started again after a back-off that grows with every time."""
@@ -144,27 +164,30 @@ class PodLifecycle(Controller):
 
     async def _fail_image(self, pod: Object, image: str) -> float:
         waiting = Failure("ImagePullBackOff", f'Back-off pulling image "{image}"')
-        failing = {c["name"]: waiting for c in spec_of(pod).get("containers") or () if c.get("image") == image}
+        parts = [*(spec_of(pod).get("initContainers") or ()), *(spec_of(pod).get("containers") or ())]
+        failing = {c["name"]: waiting for c in parts if c.get("image") == image}
         await self._write(pod, Step.IMAGE_FAILED, failing)
         text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to resolve reference'
-        self.context.events.record((POD, pod), "Failed", text, component="kubelet", event_type="Warning")
+        self._warn(pod, "Failed", text)
         return self.context.options.image_retry_s
 
-    async def _fail_config(self, pod: Object, missing: Mapping[str, Failure]) -> float:
+    async def _fail_config(self, pod: Object, step: Step, missing: Mapping[str, Failure]) -> float:
         """Containers whose Secret or ConfigMap is missing wait until somebody makes it."""
-        await self._write(pod, Step.CONFIG_FAILED, missing)
+        await self._write(pod, step, missing)
         for failure in missing.values():
-            text = f"Error: {failure.message}"
-            self.context.events.record((POD, pod), "Failed", text, component="kubelet", event_type="Warning")
+            self._warn(pod, "Failed", f"Error: {failure.message}")
         return self.context.options.image_retry_s
 
-    def _missing(self, pod: Object) -> dict[str, Failure]:
+    def _warn(self, pod: Object, reason: str, text: str) -> None:
+        self.context.events.record((POD, pod), reason, text, component="kubelet", event_type="Warning")
+
+    def _reader(self, pod: Object) -> Read:
         namespace = pod["metadata"]["namespace"]
+        return lambda kind, name: self.informer(kind).get((namespace, name))
 
-        def read(kind: Kind, name: str) -> Object | None:
-            return self.informer(kind).get((namespace, name))
-
-        found = {c["name"]: missing_reference(c, namespace, read) for c in spec_of(pod).get("containers") or ()}
+    def _missing(self, pod: Object, section: str) -> dict[str, Failure]:
+        namespace, read = pod["metadata"]["namespace"], self._reader(pod)
+        found = {c["name"]: missing_reference(c, namespace, read) for c in spec_of(pod).get(section) or ()}
         return {name: Failure("CreateContainerConfigError", text) for name, text in found.items() if text}
 
     def _failing_image(self, pod: Object) -> str:

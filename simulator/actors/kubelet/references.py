@@ -1,8 +1,10 @@
-"""What a container's environment takes from Secrets and ConfigMaps; without it the kubelet does not start it. Pure."""
+"""What of Secrets and ConfigMaps a pod cannot start without: its volumes, what its images are pulled with, and the
+environment of its containers. Pure."""
 
 from collections.abc import Callable, Iterator
 
 from clusters.kinds import CONFIG_MAP, SECRET, Kind
+from clusters.operators.objects import spec_of
 from simulator.client import Object
 
 Read = Callable[[Kind, str], Object | None]
@@ -15,6 +17,35 @@ def missing_reference(container: Object, namespace: str, read: Read) -> str:
     `read(kind, name)`: the Secret or ConfigMap of the pod's namespace, None when there is none.
     """
     return next(_missing(container, namespace, read), "")
+
+
+def missing_volume(pod: Object, read: Read) -> str:
+    """The kubelet's words for the first volume that cannot be set up; until it can, no container is made."""
+    for volume in spec_of(pod).get("volumes") or ():
+        for kind, wanted in _sources(volume):
+            found = None if wanted.get("optional") else read(kind, _name(wanted))
+            if not wanted.get("optional") and found is None:
+                return f'MountVolume.SetUp failed for volume "{volume["name"]}" : {_not_found(kind, wanted)}'
+    return ""
+
+
+def missing_pull_secrets(pod: Object, read: Read) -> list[str]:
+    """The names of the secrets for pulling images, where not one of them is there; [] where one is, or none named."""
+    names = [str(entry.get("name", "")) for entry in spec_of(pod).get("imagePullSecrets") or ()]
+    return names if names and all(read(SECRET, name) is None for name in names) else []
+
+
+def _sources(volume: Object) -> Iterator[tuple[Kind, Object]]:
+    """The Secrets and ConfigMaps of a volume, alone or projected into one."""
+    for part in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+        if part.get("secret"):
+            yield SECRET, part["secret"]
+        if part.get("configMap"):
+            yield CONFIG_MAP, part["configMap"]
+
+
+def _name(wanted: Object) -> str:
+    return str(wanted.get("secretName") or wanted.get("name") or "")
 
 
 def _missing(container: Object, namespace: str, read: Read) -> Iterator[str]:
@@ -35,4 +66,4 @@ def _missing(container: Object, namespace: str, read: Read) -> Iterator[str]:
 
 
 def _not_found(kind: Kind, wanted: Object) -> str:
-    return f'{kind.kind.lower()} "{wanted.get("name", "")}" not found'
+    return f'{kind.kind.lower()} "{_name(wanted)}" not found'

@@ -2,9 +2,18 @@
 
 import pytest
 
-from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET, KAI_POD_GROUP, NODE, POD, SECRET
-from tests.simulator.actors.conftest import manifest
-from tests.simulator.actors.graphs import GPU, RACK, bare_graph, pod, worker
+from clusters.kinds import (
+    DEPLOYMENT,
+    DYNAMO_GRAPH_DEPLOYMENT,
+    EVENT,
+    GROVE_POD_CLIQUE_SET,
+    KAI_POD_GROUP,
+    NODE,
+    POD,
+    SECRET,
+)
+from tests.simulator.actors.conftest import is_ready, manifest
+from tests.simulator.actors.graphs import GPU, IMAGE, RACK, bare_graph, pod, worker
 
 
 def graph(replicas: int = 2) -> dict:
@@ -160,6 +169,52 @@ def test_a_container_waits_for_the_secret_that_it_reads_unless_it_is_optional(pl
         await cluster.wait_for(lambda: waiting("single", "couldn't find key HF_TOKEN in Secret team/hf-token-secret"))
         await cluster.client.patch(SECRET, "hf-token-secret", "team", {"stringData": {"HF_TOKEN": "hf_x"}})
         await cluster.running(3)
+
+    play(scenario)
+
+
+def test_a_pod_is_held_back_by_volumes_pull_secrets_and_init_containers(play):
+    async def scenario(cluster):
+        secret = {"name": "late"}
+        parts = {
+            "mounts": {"volumes": [{"name": "key", "secret": {"secretName": "late"}}]},
+            "projects": {"volumes": [{"name": "key", "projected": {"sources": [{"secret": secret}]}}]},
+            "pulls": {"imagePullSecrets": [secret]},
+            "begins": {"initContainers": [{"name": "fetch", "image": IMAGE, "envFrom": [{"secretRef": secret}]}]},
+            "optional": {"volumes": [{"name": "key", "secret": {"secretName": "late", "optional": True}}]},
+        }
+        for name, part in parts.items():
+            body = pod(name)
+            body["spec"].update(part)
+            await cluster.client.create(POD, body, "team")
+
+        async def told():
+            events = await cluster.objects(EVENT, "team")
+            return {(e["involvedObject"]["name"], e["reason"]) for e in events if e["type"] == "Warning"} >= {
+                ("mounts", "FailedMount"),
+                ("projects", "FailedMount"),
+                ("pulls", "FailedToRetrieveImagePullSecret"),
+                ("begins", "Failed"),
+            }
+
+        async def waiting(name, section):
+            found = (await cluster.client.get(POD, name, "team"))["status"]
+            return [(c.get("state") or {}).get("waiting", {}).get("reason") for c in found.get(section) or ()]
+
+        await cluster.wait_for(told)
+        await cluster.wait_for(lambda: is_up(cluster, "optional"))
+        assert await waiting("mounts", "containerStatuses") == ["ContainerCreating"]
+        assert await waiting("pulls", "containerStatuses") == ["ImagePullBackOff"]
+        assert await waiting("begins", "initContainerStatuses") == ["CreateContainerConfigError"]
+        assert await waiting("begins", "containerStatuses") == ["PodInitializing"]
+        events = [e["message"] for e in await cluster.objects(EVENT, "team") if e["reason"] == "FailedMount"]
+        assert set(events) == {'MountVolume.SetUp failed for volume "key" : secret "late" not found'}
+
+        await cluster.client.create(SECRET, manifest(SECRET, "late"), "team")
+        await cluster.running(5)
+
+    async def is_up(cluster, name):
+        return is_ready(await cluster.client.get(POD, name, "team"))
 
     play(scenario)
 
