@@ -96,7 +96,7 @@ def explain_shard(
 ) -> ShardShares:
     """The shares of a shard as its scheduler counts them, or as it would with ``changes``."""
     config, changes = config or SchedulerConfig(), changes or Changes()
-    queues = tuple(_changed(queue, changes) for queue in snapshot.queues)
+    queues = tuple(changed_queue(queue, changes) for queue in snapshot.queues)
     session = Session(msgspec.structs.replace(snapshot, queues=queues), config)
     total = msgspec.structs.replace(session.total, **changes.totals)
     tree = session.queues
@@ -118,7 +118,8 @@ def explain_shard(
     )
 
 
-def _changed(queue: Queue, changes: Changes) -> Queue:
+def changed_queue(queue: Queue, changes: Changes) -> Queue:
+    """The queue as it would be; the same where nothing of it changes."""
     parts = {}
     for name in NAMES:
         part = getattr(queue, name)
