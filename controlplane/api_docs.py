@@ -1,12 +1,19 @@
 """`/api/docs/`: the operations of the API as a plain page, from the same schema as openapi.yaml."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.api.views import ApiView
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -22,17 +29,32 @@ class Operation:
     statuses: tuple[str, ...]
 
 
+class ApiDocumentView(ApiView):
+    """The document that describes this API."""
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request) -> Response:
+        """OpenAPI 3, as openapi.yaml."""
+        return Response(document())
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The OpenAPI document. It is made once per process."""
+    made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
 @require_GET
 def api_docs(request: HttpRequest) -> HttpResponse:
     """All operations, by what they concern."""
-    document: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    return render(request, "controlplane/api_docs.html", {"groups": operations(document)})
+    return render(request, "controlplane/api_docs.html", {"groups": operations(document())})
 
 
-def operations(document: dict[str, Any]) -> dict[str, list[Operation]]:
+def operations(described: dict[str, Any]) -> dict[str, list[Operation]]:
     """The operations of an OpenAPI document by their first tag."""
     groups: dict[str, list[Operation]] = {}
-    for path, item in sorted(document["paths"].items()):
+    for path, item in sorted(described["paths"].items()):
         for method in METHODS:
             if operation := item.get(method):
                 groups.setdefault(operation["tags"][0], []).append(_operation(method, path, operation))

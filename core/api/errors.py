@@ -21,6 +21,7 @@ MESSAGES = {
     404: "Resource id not found.",
     405: "Method not allowed",
     406: "Not acceptable: this API answers application/json",
+    408: "The time is over",
     409: "Conflict",
     412: "Precondition failed",
     415: "Unsupported media type: send application/json",
@@ -29,6 +30,7 @@ MESSAGES = {
     429: "Too many requests",
     500: "Something went wrong.",
     501: "Not implemented",
+    503: "Please try again in few minutes.",
 }
 
 

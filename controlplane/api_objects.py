@@ -1,0 +1,87 @@
+"""The objects of the API that can be waited for: how each is found and shown."""
+
+from typing import Any
+
+from django.urls import URLPattern, path
+from rest_framework.request import Request
+
+from accounts.permissions import require
+from clusters.api.wire import cluster_json
+from clusters.models import Cluster
+from controlplane.api_waiting import Finder, WaitView, WatchView
+from core.api.ids import uuid_of
+from core.errors import NotFound
+from core.models import DesiredState
+from organizations.api.project_views import find_project
+from organizations.api.views import find_department
+from organizations.api.wire import department_json, project_json
+from topology.api.views import find_pool, pool_response
+from topology.api.wire import topology_json
+from topology.selectors.topologies import find_topology
+from workloads.api.views import find as find_workload
+from workloads.api.wire import workload_detailed_json
+
+Found = tuple[DesiredState, Any]
+
+
+def cluster(request: Request, pk: str) -> Found:
+    """Of a cluster."""
+    require(request.user, "cluster:read")
+    row = Cluster.objects.get_visible(request.user, pk=uuid_of(pk))
+    return row, cluster_json(row)
+
+
+def topology(request: Request, pk: str) -> Found:
+    """Of a topology of ours: one that was made in the cluster has no state to wait for."""
+    require(request.user, "network-topologies:read")
+    found = find_topology(request.user, pk)
+    if found.row is None:
+        raise NotFound("Resource id not found.")
+    return found.row, topology_json(found)
+
+
+def node_pool(request: Request, pk: str) -> Found:
+    """Of a node pool."""
+    require(request.user, "nodepools:read")
+    row = find_pool(request, pk)
+    return row, pool_response(row)
+
+
+def department(request: Request, pk: str) -> Found:
+    """Of a department."""
+    require(request.user, "department:read")
+    row = find_department(request, pk)
+    return row, department_json(row)
+
+
+def project(request: Request, pk: str) -> Found:
+    """Of a project."""
+    require(request.user, "project:read")
+    row = find_project(request, pk)
+    return row, project_json(row)
+
+
+def workload(request: Request, pk: str) -> Found:
+    """Of a workload."""
+    require(request.user, "workloads:read")
+    row = find_workload(request, pk)
+    return row, workload_detailed_json(row)
+
+
+FINDERS: dict[str, tuple[str, Finder]] = {
+    "clusters": ("clusters", cluster),
+    "network-topologies": ("network-topologies", topology),
+    "node-pools": ("node-pools", node_pool),
+    "departments": ("org-unit/departments", department),
+    "projects": ("org-unit/projects", project),
+    "workloads": ("workloads", workload),
+}
+
+
+def urlpatterns() -> list[URLPattern]:
+    """`…/{id}/wait` and `…/{id}/watch` of every kind."""
+    found = []
+    for name, (place, finder) in FINDERS.items():
+        for view, word in ((WaitView, "wait"), (WatchView, "watch")):
+            found.append(path(f"v1/{place}/<str:pk>/{word}", view.as_view(finder=finder), name=f"{name}-{word}"))
+    return found

@@ -1,0 +1,165 @@
+"""Waiting for objects and watching them. Rows change as reconcilers change them; time is real but short."""
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+
+from accounts import tokens
+from accounts.models import AccessRule
+from controlplane.api_waiting import MOST_WAITING, Goal, _places
+from organizations.models import Project
+from workloads.models import Workload
+
+READY = {
+    "type": "Ready", "status": "True", "reason": "Running", "message": "All pods run.",
+    "lastTransitionTime": "2026-11-29T21:00:00Z", "observedGeneration": 1, "arguments": {},
+}  # fmt: skip
+NOT_READY = {**READY, "status": "False", "reason": "Unschedulable", "message": "No node has 8 free GPUs."}
+
+
+def settle(row, *conditions, **more):
+    type(row).objects.filter(pk=row.pk).update(conditions=list(conditions), observed_generation=row.generation, **more)
+
+
+def test_what_holds_already_is_answered_at_once_with_its_etag(api, world):
+    settle(world.running, READY)
+    answer = api.get(f"/api/v1/workloads/{world.running.pk}/wait?for=condition=Ready&timeout=0")
+    assert (answer.status_code, answer.json()["name"], answer.headers["ETag"]) == (200, "qwen", '"1"')
+
+
+def test_after_the_time_408_says_what_holds_instead(api, world):
+    settle(world.waiting, NOT_READY)
+    begun = time.monotonic()
+    answer = api.get(f"/api/v1/workloads/{world.waiting.pk}/wait?for=condition=Ready&timeout=1s")
+
+    assert answer.status_code == 408
+    assert "No node has 8 free GPUs." in answer.json()["details"]
+    assert 0.9 < time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("goal", "holds"),
+    [
+        (Goal("condition", "Ready", "True"), False),
+        (Goal("condition", "Ready", "False"), True),
+        (Goal("condition", "Other", "True"), False),
+        (Goal("phase", value="Pending"), True),
+        (Goal("phase", value="Running"), False),
+        (Goal("delete"), False),
+    ],
+)
+def test_goals_speak_of_the_state_that_was_asked_for_last(goal, holds):
+    row = Workload(phase="Pending", conditions=[NOT_READY], generation=2, observed_generation=2)
+    old = Workload(phase="Pending", conditions=[NOT_READY], generation=2, observed_generation=1)
+    assert (goal.holds(row), goal.holds(old)) == (holds, False)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "for"),
+        ("for=condition", "for"),
+        ("for=condition=Ready=Perhaps", "for"),
+        ("for=colour=red", "for"),
+        ("for=delete=x", "for"),
+        ("for=delete&timeout=301", "timeout"),
+        ("for=delete&timeout=soon", "timeout"),
+    ],
+)
+def test_wrong_questions_name_the_parameter(api, world, query, field):
+    answer = api.get(f"/api/v1/workloads/{world.running.pk}/wait?{query}")
+    assert (answer.status_code, answer.json()["faults"][0]["field"]) == (400, field)
+
+
+@pytest.mark.parametrize("kind", ["clusters", "network-topologies", "node-pools", "departments", "projects"])
+def test_every_kind_can_be_waited_for(api, world, kind):
+    rows = {
+        "clusters": world.cluster, "network-topologies": world.topology, "node-pools": world.pool,
+        "departments": world.department, "projects": world.project,
+    }  # fmt: skip
+    settle(rows[kind], phase="Ready")
+    place = f"org-unit/{kind}" if kind in ("departments", "projects") else kind
+    assert api.get(f"/api/v1/{place}/{rows[kind].pk}/wait?for=phase=Ready&timeout=0").status_code == 200
+
+
+def test_what_is_invisible_cannot_be_waited_for(client_of, outsider, world):
+    for word in ("wait?for=delete", "watch"):
+        assert client_of(outsider).get(f"/api/v1/workloads/{world.running.pk}/{word}").status_code == 404
+
+
+def test_when_every_place_is_taken_503_says_when_to_come_again(api, world):
+    for _ in range(MOST_WAITING):
+        _places.acquire()
+    try:
+        answer = api.get(f"/api/v1/workloads/{world.running.pk}/wait?for=condition=Ready&timeout=1")
+    finally:
+        for _ in range(MOST_WAITING):
+            _places.release()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_delete_is_waited_for_until_the_row_is_gone(live_server, admin, project):
+    import urllib.request
+
+    from django.db import connection
+
+    token = tokens.issue(admin).access
+    answers = []
+
+    def ask():
+        request = urllib.request.Request(
+            f"{live_server.url}/api/v1/org-unit/projects/{project.pk}/wait?for=delete&timeout=20",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            answers.append((answer.status, json.load(answer)))
+        connection.close()
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    while _places._value == MOST_WAITING and asker.is_alive():  # until it waits
+        time.sleep(0.02)
+    Project.objects.filter(pk=project.pk).delete()
+    asker.join(20)
+
+    assert answers == [(200, {"code": 200, "message": "It is deleted."})]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_tells_the_object_its_changes_and_its_end(admin, world):
+    client, bearer = AsyncClient(), {"Authorization": f"Bearer {tokens.issue(admin).access}"}
+    path = f"/api/v1/workloads/{world.waiting.pk}/watch"
+
+    async def watch():
+        answer = await client.get(path, headers=bearer)
+        assert answer.status_code == 200, answer.content
+        events = answer.streaming_content
+        seen = []
+        async for event in events:
+            text = event.decode()
+            if text.startswith(":"):
+                continue
+            seen.append(text)
+            if len(seen) == 1:
+                await sync_to_async(settle)(world.waiting, READY, phase="Running")
+            elif len(seen) == 2:
+                await sync_to_async(AccessRule.objects.all().delete)()
+        return answer, seen
+
+    answer, seen = asyncio.run(asyncio.wait_for(watch(), 30))
+
+    assert answer.headers["Content-Type"] == "text/event-stream"
+    assert [json.loads(event.removeprefix("data: "))["phase"] for event in seen[:2]] == ["Pending", "Running"]
+    assert seen[2] == "event: gone\ndata: {}\n\n"
+
+
+def test_the_document_is_served_as_json(api, db):
+    found = api.get("/api/v1/openapi.json").json()
+    assert found["openapi"].startswith("3.")
+    assert any(path.endswith("/wait") for path in found["paths"])
