@@ -93,7 +93,7 @@ class Muster:
         if not self._token and path != "/api/v1/token":
             grant = {"grantType": "password", "username": EMAIL, "password": PASSWORD}
             self._token = self.request("POST", "/api/v1/token", grant).body["accessToken"]
-        sent = {"Content-Type": "application/json", **headers}
+        sent = {"Content-Type": "application/json", "If-Match": "*", **headers}
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
