@@ -1,19 +1,18 @@
 """One machine's installation, as `manage.py up` runs it: which processes, in which order, and when it is ready."""
 
 import http.client
-import json
 import os
 import secrets
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from django.conf import settings
 from django.core.management import call_command
 
-from controlplane import prepare, processes, simulated
+from controlplane import health, prepare, processes, simulated
 from controlplane.celery import app
 from controlplane.prepare import CannotStart
 from controlplane.reconcilers import RECONCILERS
@@ -59,7 +58,7 @@ class Installation:
         if self._seed:
             self._await(supervisor, web, simulated.is_observed)
             simulated.seed(administrator)
-        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host, whole=True))
+        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and _is_whole())
         self._greet(administrator.email, password, time.monotonic() - began)
 
     def look_after(self) -> None:
@@ -125,23 +124,23 @@ def _environment(data_dir: Path) -> dict[str, str]:
     return kept | ours
 
 
-def _answers(port: int, path: str, host: str = "127.0.0.1", *, whole: bool = False) -> bool:
-    """Whether the path answers 200; with `whole`, every part in its body must be healthy too."""
+def _answers(port: int, path: str, host: str = "127.0.0.1") -> bool:
+    """Whether the path answers 200."""
     connection = http.client.HTTPConnection("127.0.0.1" if host == "0.0.0.0" else host, port, timeout=5)  # noqa: S104
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
-        body = answer.read()
+        answer.read()
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
-    return answer.status == 200 and (not whole or _all_healthy(body))
+    return answer.status == 200
 
 
-def _all_healthy(body: bytes) -> bool:
-    document: dict[str, Any] = json.loads(body)
-    return all(part["healthy"] for part in document["parts"])
+def _is_whole() -> bool:
+    """Whether every part is healthy, those included without which the rest does its job."""
+    return all(part.healthy for part in health.parts())
 
 
 def _free_rows_of_last_run() -> None:

@@ -216,6 +216,8 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 APPEND_SLASH = False
 
+# With it monitoring reads the names of parts in /readyz and /metrics.
+MONITORING_TOKEN = os.environ.get("MUSTER_MONITORING_TOKEN", "")
 # Sign-in through an OpenID Connect provider; without an issuer there is none.
 OIDC_ISSUER = os.environ.get("MUSTER_OIDC_ISSUER", "").rstrip("/")
 OIDC_CLIENT_ID = os.environ.get("MUSTER_OIDC_CLIENT_ID", "")

@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import tokens
 from controlplane import health, heartbeats
 from controlplane.models import Heartbeat
 
@@ -23,8 +25,8 @@ def test_healthz_answers_anybody_without_a_database(client):
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_readyz_names_every_part_and_why_it_is_not_ready(db):
-    answer = Client().get("/readyz")
+def test_readyz_names_every_part_and_why_it_is_not_ready(admin, client_of):
+    answer = client_of(admin).get("/readyz")
 
     assert answer.status_code == 503
     found = parts(answer)
@@ -40,11 +42,11 @@ def test_readyz_names_every_part_and_why_it_is_not_ready(db):
     }
 
 
-def test_readyz_is_ok_while_a_clusters_watcher_is_down(cluster, broker_url):
+def test_readyz_is_ok_while_a_clusters_watcher_is_down(cluster, broker_url, admin, client_of):
     beat("worker")
     beat("beat")
 
-    answer = Client().get("/readyz")
+    answer = client_of(admin).get("/readyz")
 
     assert answer.status_code == 200
     watcher = parts(answer)["watcher of cluster-a"]
@@ -81,12 +83,38 @@ def test_signing_is_cheap_when_it_is_called_often(db, django_assert_num_queries)
     assert Heartbeat.objects.get().process == "worker/a"
 
 
-def test_metrics_hold_parts_and_counts_and_no_names_of_objects(cluster, default_pool):
-    text = Client().get("/metrics").content.decode()
+def test_metrics_hold_parts_and_counts_and_no_names_of_objects(cluster, default_pool, admin, client_of):
+    text = client_of(admin).get("/metrics").content.decode()
 
     assert 'muster_part_up{part="database"} 1.0' in text
     assert 'muster_rows_due{kind="topology.NodePool"} 1.0' in text
     assert "assistant" not in text
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/metrics"])
+def test_details_are_for_administrators_and_monitoring_alone(path, cluster, admin, viewer, client_of, settings):
+    settings.MONITORING_TOKEN = "a token for monitoring"
+
+    def told(client, token=""):
+        answer = client.get(path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        return "cluster-a" in answer.content.decode()
+
+    assert told(client_of(admin))
+    assert told(Client(), "a token for monitoring")
+    assert told(Client(), tokens.issue(admin).access)
+    for client, token in (
+        (Client(), ""),
+        (Client(), "another token"),
+        (client_of(viewer), ""),
+        (Client(), tokens.issue(viewer).access),
+        (client_of(admin), "x"),
+    ):
+        assert not told(client, token)
+
+
+def test_without_a_token_for_monitoring_an_empty_one_opens_nothing(cluster):
+    assert "cluster-a" not in Client().get("/readyz", headers={"Authorization": "Bearer "}).content.decode()
+    assert set(Client().get("/readyz").json()) == {"status"}
 
 
 def test_field_report_76_the_overview_names_the_part_that_stands_still(admin, client_of, broker_url):

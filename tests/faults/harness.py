@@ -186,7 +186,7 @@ class Stack:
             answer = self.muster.request("GET", "/readyz")
         except (OSError, http.client.HTTPException) as error:
             return {"web": str(error)}
-        parts = answer.body["parts"] if isinstance(answer.body, dict) else []
+        parts = answer.body.get("parts", []) if isinstance(answer.body, dict) else []
         return {part["name"]: part["message"] for part in parts if not part["healthy"]} or (
             {} if answer.status == 200 else {"web": answer.body}
         )
