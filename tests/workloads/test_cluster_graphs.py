@@ -72,6 +72,35 @@ def test_equal_names_in_two_namespaces_are_named_once(cluster: Cluster, shown: A
     assert text.count("is in several namespaces") == 2
 
 
+def test_equal_names_in_many_namespaces_are_told_without_a_gap(cluster: Cluster, shown: Any) -> None:
+    for namespace in ("team-c", "team-a", "team-d", "team-b", "team-e"):
+        observe(cluster, DYNAMO_GRAPH_DEPLOYMENT, "qwen", namespace)
+    for namespace in ("a", "b", "c"):
+        observe(cluster, KAI_POD_GROUP, "pg", namespace)
+
+    text = shown()
+
+    assert "PodGroup pg is in several namespaces: a, b, c." in text
+    assert "qwen is in several namespaces: team-a, team-b, team-c and 2 more." in text
+
+
+def test_a_graph_in_a_parent_queue_is_named_before_it_has_a_pod_group(cluster: Cluster, shown: Any) -> None:
+    observe(cluster, KAI_QUEUE, "research")
+    observe(cluster, KAI_QUEUE, "assistant", parentQueue="research")
+    observe(cluster, DYNAMO_GRAPH_DEPLOYMENT, "early", "a", annotations={"nvidia.com/kai-scheduler-queue": "research"})
+    observe(cluster, DYNAMO_GRAPH_DEPLOYMENT, "fine", "a", annotations={"nvidia.com/kai-scheduler-queue": "assistant"})
+    for name in ("early", "bare"):
+        observe(cluster, GROVE_POD_CLIQUE_SET, name, "a")
+    labels = {"labels": {"kai.scheduler/queue": "research"}}
+    ClusterObject.objects.filter(plural="podcliquesets").update(manifest={"metadata": labels, "spec": {}})
+
+    text = shown()
+
+    assert "DynamoGraphDeployment a/early is in queue research, which has queues below it." in text
+    assert "PodCliqueSet a/bare is in queue research" in text
+    assert text.count("which has queues below it") == 2
+
+
 def test_equal_names_in_two_clusters_are_no_fault(cluster: Cluster, shown: Any) -> None:
     second = Cluster.objects.create(name="cluster-b", server="http://127.0.0.1:1", credential=b"")
     observe(cluster, DYNAMO_GRAPH_DEPLOYMENT, "qwen", "a")
