@@ -21,7 +21,7 @@ from scheduling.resources import from_triple
 from scheduling.session import Session
 from scheduling.sharing import counted_as
 from scheduling.state import ACTIVE, Job, Status, Task, pod_order, total
-from scheduling.structs import CycleResult, Eviction, SchedulerConfig, Snapshot
+from scheduling.structs import CycleResult, Eviction, Reason, SchedulerConfig, Snapshot
 
 MANY_WAITING = 40
 """More waiting gangs than these are looked through beforehand for those that a cycle would place."""
@@ -213,7 +213,7 @@ class _Trial:
             pods=len(gang.pods),
             evicted=evicted,
             levels=levels_of(self.session, gang, placed, room),
-            reasons=condition.reasons if condition else (),
+            reasons=condition.reasons if condition else _not_ready(job, result),
         )
 
     def who_makes_room(self, gang: Gang) -> tuple[tuple[str, ...], ...]:
@@ -295,3 +295,9 @@ def _verdict(job: Job, evicted: Sequence[Eviction], result: CycleResult) -> Verd
         return Verdict.EVICTING
     promised = any(task.key in result.pipelined for task in job.tasks())
     return Verdict.RELEASING if promised else Verdict.NOW
+
+
+def _not_ready(job: Job, result: CycleResult) -> tuple[Reason, ...]:
+    """A gang without enough pods gets no condition, only an event."""
+    found = (each for each in result.events if each.key == job.key and each.kind == "PodGroup")
+    return tuple(Reason(each.reason, each.message) for each in found if each.reason == "NotReady")

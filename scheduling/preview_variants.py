@@ -1,0 +1,78 @@
+"""Where the scheduler's order is not decided before objects exist: the answers that are equally good.
+
+Gangs of one queue and priority that are made within one second take their turns by random UID, and so do unequal pods
+of one set (golden/SCHEMA.md: b012). Equal gangs and equal pods may change places without a difference.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, permutations
+
+import msgspec
+
+from scheduling.preview import PreparedShard
+from scheduling.preview_structs import Gang, Preview
+from scheduling.structs import Pod
+
+MOST_ORDERS = 6
+
+
+def equal_answers(shard: PreparedShard, gangs: Sequence[Gang], *, most: int = MOST_ORDERS) -> tuple[Preview, ...]:
+    """The previews that differ in how many pods of each shape a node gets, over so many orders; the given one first."""
+    found: dict[object, Preview] = {}
+    for ordered in islice(orders(gangs), most):
+        preview = shard.preview(ordered)
+        found.setdefault(_places(ordered, preview), preview)
+    return tuple(found.values())
+
+
+def orders(gangs: Sequence[Gang]) -> Iterator[tuple[Gang, ...]]:
+    """The gangs with UIDs in every order that makes a difference; at first as they are given."""
+    yield tuple(gangs)
+    shapes = sorted({shape_of(gang) for gang in gangs if gang.waits_for}, key=repr)
+    pods = sorted({_asked(pod) for gang in gangs for pod in gang.pods}, key=repr)
+    mixed = any(len({_asked(pod) for pod in each}) > 1 for gang in gangs for each in _sets(gang))
+    if len(shapes) < 2 and not mixed:
+        return
+    for order in permutations(range(len(shapes))):
+        rank = dict(zip(shapes, order, strict=True))
+        yield tuple(_ranked(gang, rank.get(shape_of(gang), 0)) for gang in gangs)
+    if mixed:
+        for direction in (1, -1):
+            by_size = {asked: direction * place for place, asked in enumerate(pods)}
+            yield tuple(_pods_ranked(gang, by_size) for gang in gangs)
+
+
+def shape_of(gang: Gang) -> object:
+    """What makes two gangs interchangeable."""
+    group = gang.group
+    return (group.queue, group.priority, group.topology, tuple(sorted(map(_asked, gang.pods), key=repr)))
+
+
+def _asked(pod: Pod) -> tuple[object, ...]:
+    amounts = pod.requests
+    return (amounts.gpu, amounts.cpu, amounts.memory, pod.gpu_fraction, pod.gpu_memory_mib)
+
+
+def _sets(gang: Gang) -> list[list[Pod]]:
+    names = {pod.subgroup for pod in gang.pods}
+    return [[pod for pod in gang.pods if pod.subgroup == name] for name in names]
+
+
+def _ranked(gang: Gang, rank: int) -> Gang:
+    return msgspec.structs.replace(gang, group=msgspec.structs.replace(gang.group, uid=f"{rank:04d}-{gang.group.name}"))
+
+
+def _pods_ranked(gang: Gang, rank: dict[tuple[object, ...], int]) -> Gang:
+    pods = tuple(msgspec.structs.replace(pod, uid=f"{500 + rank[_asked(pod)]:04d}-{pod.uid}") for pod in gang.pods)
+    return msgspec.structs.replace(gang, pods=pods)
+
+
+def _places(gangs: Sequence[Gang], preview: Preview) -> object:
+    """How many pods of each shape are on each node."""
+    counts: dict[object, int] = {}
+    for gang, found in zip(gangs, preview.gangs, strict=True):
+        for pod in gang.pods:
+            if pod.key in found.placed:
+                at = (gang.group.queue, _asked(pod), found.placed[pod.key])
+                counts[at] = counts.get(at, 0) + 1
+    return frozenset(counts.items())
