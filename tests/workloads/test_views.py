@@ -250,6 +250,31 @@ def test_selected_workloads_are_suspended_and_a_viewer_selects_none(
     assert client_of(researcher).post(reverse("workloads:bulk", args=["explode"]), pks).status_code == 404
 
 
+def test_a_bulk_act_reports_of_each_row_and_one_that_fails_stops_none(
+    workload: Workload, submit: Any, client_of: Any, researcher: Any
+) -> None:
+    """One is suspended, one was so already, one is being deleted, one is not there."""
+    running, stopped, going = workload, *(submit(MULTINODE.replace("name: qwen", f"name: q-{n}")) for n in (1, 2))
+    Workload.objects.filter(pk=stopped.pk).update(desired_phase="Stopped")
+    Workload.objects.filter(pk=going.pk).update(deletion_requested_at=timezone.now())
+    absent = "00000000-0000-4000-8000-000000000000"
+    pks = [str(going.pk), absent, str(stopped.pk), str(running.pk), str(running.pk)]
+
+    answer = client_of(researcher).post(reverse("workloads:bulk", args=["suspend"]), {"pk": pks}, follow=True)
+
+    assert [(message.level_tag, str(message)) for message in answer.context["messages"]] == [
+        ("success", "Being suspended: vllm-disagg."),
+        ("info", "Suspended already: q-1."),
+        ("error", "q-2: Workload q-2 is being deleted."),
+        ("error", "one that you do not see any more: Resource id not found."),
+    ]
+    assert set(Workload.objects.values_list("name", "desired_phase")) == {
+        ("vllm-disagg", "Stopped"),
+        ("q-1", "Stopped"),
+        ("q-2", "Running"),
+    }
+
+
 def test_the_list_costs_the_same_number_of_queries_however_long_it_is(
     workload: Workload, submit: Any, client_of: Any, viewer: Any, django_assert_max_num_queries: Any
 ) -> None:

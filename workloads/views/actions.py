@@ -1,6 +1,10 @@
 """Acts on one workload: scale, suspend, resume, delete. Each answers with the workload's page."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,10 +16,15 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, MusterError, NotFound, Stale
 from core.templatetags.quantities import number
+from core.templatetags.ui import and_more
 from workloads import observed, selectors, services
-from workloads.models import Workload
+from workloads.models import DesiredPhase, Workload
 
 MAX_BULK = 100
+BULK = {
+    "suspend": (services.suspend_workload, DesiredPhase.STOPPED),
+    "resume": (services.resume_workload, DesiredPhase.RUNNING),
+}
 
 
 @require_POST
@@ -62,23 +71,55 @@ def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
 
 @require_POST
 def workload_bulk(request: HttpRequest, action: str) -> HttpResponse:
-    """Suspend or resume the selected workloads; each that cannot be is named with the reason."""
+    """Suspend or resume the selected workloads, and report of each what became of it: one that cannot be stops none."""
     require(request.user, "workloads:update")
-    act = {"suspend": services.suspend_workload, "resume": services.resume_workload}.get(action)
-    if act is None:
+    if action not in BULK:
         raise NotFound(_("There is no such act."))
-    actor, done = actor_of(request), 0
-    for pk in request.POST.getlist("pk")[:MAX_BULK]:
-        workload = selectors.workload_of(request.user, pk)
-        try:
-            act(actor, workload=workload)
-            done += 1
-        except MusterError as error:
-            messages.error(request, f"{workload.name}: {error.message}")
-    if done:
-        told = ngettext("%(n)d workload: the cluster follows.", "%(n)d workloads: the cluster follows.", done)
-        messages.success(request, told % {"n": done})
+    pks = list(dict.fromkeys(request.POST.getlist("pk")))
+    if not pks:
+        messages.warning(request, _("No workload was selected."))
+    if len(pks) > MAX_BULK:
+        told = _("Only the first %(limit)d of the %(n)d selected were looked at.")
+        messages.warning(request, told % {"limit": MAX_BULK, "n": len(pks)})
+    _report(request, action, [_act_on(request, action, pk) for pk in pks[:MAX_BULK]])
     return redirect("workloads:list")
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What became of one of the selected. `error` is empty where it is, or was already, as asked for."""
+
+    name: str
+    error: str = ""
+    unchanged: bool = False
+
+
+def _act_on(request: HttpRequest, action: str, pk: str) -> RowResult:
+    act, wanted = BULK[action]
+    name = _("one that you do not see any more")
+    try:
+        workload = selectors.workload_of(request.user, pk)
+        name, unchanged = workload.name, workload.desired_phase == wanted
+        with transaction.atomic():
+            act(actor_of(request), workload=workload)
+    except MusterError as error:
+        return RowResult(name, error.message)
+    return RowResult(name, unchanged=unchanged)
+
+
+def _report(request: HttpRequest, action: str, results: Sequence[RowResult]) -> None:
+    """Each by name: those that follow, those that were so already, and each that failed with its reason."""
+    changed = [result.name for result in results if not (result.error or result.unchanged)]
+    already = [result.name for result in results if result.unchanged]
+    if changed:
+        told = _("Being suspended: %(names)s.") if action == "suspend" else _("Being resumed: %(names)s.")
+        messages.success(request, told % {"names": and_more(changed, MAX_BULK)})
+    if already:
+        told = _("Suspended already: %(names)s.") if action == "suspend" else _("Not suspended: %(names)s.")
+        messages.info(request, told % {"names": and_more(already, MAX_BULK)})
+    for result in results:
+        if result.error:
+            messages.error(request, f"{result.name}: {result.error}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
