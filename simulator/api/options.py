@@ -1,9 +1,11 @@
 """Query parameters and headers of a request as the options of the verbs."""
 
+import re
 from collections.abc import Mapping
 
 from starlette.requests import Request
 
+from simulator.api import option_rules
 from simulator.api.errors import bad_request
 from simulator.api.reading import ListOptions
 from simulator.api.requests import DeleteOptions, User, WriteOptions
@@ -13,11 +15,12 @@ Query = Mapping[str, str]
 
 
 def list_options(query: Query) -> ListOptions:
-    """Query parameters of lists and watches; raises 400 for a number that is none."""
+    """Query parameters of lists and watches; raises 400 for a number that is none, 422 for what does not fit."""
+    option_rules.check_list(query)
     return ListOptions(
         label_selector=query.get("labelSelector", ""),
         field_selector=query.get("fieldSelector", ""),
-        limit=number(query, "limit"),
+        limit=max(0, number(query, "limit")),
         continue_token=query.get("continue", ""),
         resource_version=query.get("resourceVersion", ""),
         resource_version_match=query.get("resourceVersionMatch", ""),
@@ -30,34 +33,44 @@ def list_options(query: Query) -> ListOptions:
 def write_options(request: Request) -> WriteOptions:
     """Without `fieldManager` the manager is the first word of the user agent, as at a real API server."""
     query = request.query_params
+    apply = request.headers.get("content-type", "").startswith("application/apply-patch")
+    option_rules.check_write(request.method, query, apply=apply)
     agent = request.headers.get("user-agent", "unknown").partition("/")[0]
     return WriteOptions(
         user=request.scope["user"],
         field_manager=query.get("fieldManager") or agent or "unknown",
-        dry_run=dry_run(query),
+        dry_run=query.get("dryRun") == "All",
         force=is_true(query, "force"),
         field_validation=query.get("fieldValidation") or "Warn",
     )
 
 
 def delete_options(query: Query, user: User, body: Object | None) -> DeleteOptions:
-    """From the body where it says something, else from the query; raises 400 for an unknown propagation."""
-    given = body or {}
+    """From the body where there is one, else from the query; raises 422 for what does not fit."""
+    given = _delete_query(query) if body is None else body
+    option_rules.check_delete(given)
     preconditions = given.get("preconditions") or {}
-    grace = given.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
-    propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
-    if given.get("orphanDependents") is True:
-        propagation = "Orphan"
-    if propagation not in ("Background", "Foreground", "Orphan"):
-        raise bad_request(f'invalid propagationPolicy: "{propagation}"')
+    grace = given.get("gracePeriodSeconds")
+    propagation = "Orphan" if given.get("orphanDependents") is True else given.get("propagationPolicy")
     return DeleteOptions(
         user,
-        propagation,
+        propagation or "Background",
         preconditions.get("uid") or "",
         preconditions.get("resourceVersion") or "",
         None if grace is None else int(grace),
-        dry_run(query) or bool(given.get("dryRun")),
+        bool(given.get("dryRun")),
     )
+
+
+def _delete_query(query: Query) -> Object:
+    found: Object = {}
+    if query.get("gracePeriodSeconds"):
+        found["gracePeriodSeconds"] = number(query, "gracePeriodSeconds")
+    if query.get("propagationPolicy"):
+        found["propagationPolicy"] = query["propagationPolicy"]
+    if query.get("dryRun"):
+        found["dryRun"] = [query["dryRun"]]
+    return found
 
 
 def number(query: Query, name: str) -> int:
@@ -65,17 +78,10 @@ def number(query: Query, name: str) -> int:
     text = query.get(name, "")
     if not text:
         return 0
-    if not text.isdigit():
+    if not re.fullmatch(r"[+-]?\d+", text):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)
 
 
 def is_true(query: Query, name: str) -> bool:
     return query.get(name, "").lower() in ("true", "1")
-
-
-def dry_run(query: Query) -> bool:
-    value = query.get("dryRun", "")
-    if value not in ("", "All"):
-        raise bad_request(f'Invalid value: "{value}": supported values: "All"')
-    return value == "All"

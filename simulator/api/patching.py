@@ -9,7 +9,6 @@ from simulator.api.errors import (
     ApiError,
     bad_request,
     field_invalid,
-    field_required,
     internal,
     invalid,
     modified,
@@ -236,11 +235,3 @@ def _restricted(resource: Resource, target: Target, applied: Object) -> Object:
     if resource.has_status:
         return {key: value for key, value in applied.items() if key != "status"}
     return applied
-
-
-def field_manager_required(target: Target) -> ApiError:
-    kind = target.resource.kind
-    error = field_required("fieldManager", "is required for apply patch")
-    refusal = invalid("meta.k8s.io", "PatchOptions", "", [error])
-    refusal.details.setdefault("name", kind.plural)
-    return refusal

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from simulator.api.errors import ApiError, bad_request, not_found
+from simulator.api.label_selectors import label_selector
 from simulator.api.requests import Target
 from simulator.api.resources import METADATA_FIELDS, Resource
-from simulator.api.selectors import field_selector, label_selector
+from simulator.api.selectors import field_selector
 from simulator.api.store import Change, Collection, Entry, Key, keys_between
 from simulator.api.versions import in_version
 
@@ -218,6 +219,8 @@ def _event(change: Change, matches: Matcher) -> Event | None:
 
 def _position(server: "Server", collection: Collection, options: ListOptions) -> tuple[int, Key | None]:
     if options.continue_token:
+        if options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
         token = _parse_token(options.continue_token)
         if token.rv < 0:
             return server.store.resource_version, (token.namespace, token.name)

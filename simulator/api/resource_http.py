@@ -106,8 +106,6 @@ def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Re
     body = parse_body(raw, media)
     options = write_options(request)
     if media == patching.APPLY_PATCH:
-        if not request.query_params.get("fieldManager"):
-            raise patching.field_manager_required(target)
         return written_response(target, patching.apply(server, target, body, options))
     return written_response(target, patching.patch(server, target, media, body, options))
 

@@ -59,13 +59,14 @@ def after_create(server: "Server", resource: Resource, entry: Entry) -> None:
 
 
 def after_update(server: "Server", resource: Resource, entry: Entry) -> None:
-    """An object whose deletion waited for its finalizers goes with the last of them."""
     follow = AFTER_UPDATE.get(resource.storage)
     if follow is not None:
         follow(server, entry)
-    metadata = entry.metadata
+
+
+def is_done(body: Object) -> bool:
+    """Whether an object whose deletion waited has nothing left to wait for: it goes with its last finalizer."""
+    metadata = body["metadata"]
     if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
-        return
-    if metadata.get("deletionGracePeriodSeconds") or entry.object.get("spec", {}).get("finalizers"):
-        return
-    server.store.remove(resource.storage, entry.key)
+        return False
+    return not metadata.get("deletionGracePeriodSeconds") and not body.get("spec", {}).get("finalizers")

@@ -43,7 +43,7 @@ def create(
     new = as_stored(server, resource, decode(resource, body, options, written.warnings))
     metadata = _new_metadata(server, target, new)
     new = {**new, "metadata": metadata}
-    _require_namespace(server, target)
+    _require_namespace(server, target, metadata.get("name") or metadata.get("generateName") or "")
     new = _prepared(server, stored, new, None, options)
     _check(server, target._replace(resource=stored), new, None, options, written.warnings)
     name = metadata["name"]
@@ -251,7 +251,7 @@ def _name_mismatch(given: str, wanted: str) -> str:
     return f"the name of the object ({given}) does not match the name on the URL ({wanted})"
 
 
-def _require_namespace(server: "Server", target: Target) -> None:
+def _require_namespace(server: "Server", target: Target, name: str) -> None:
     kind = target.resource.kind
     if not kind.namespaced or kind.kind == "Namespace":
         return
@@ -261,7 +261,7 @@ def _require_namespace(server: "Server", target: Target) -> None:
         raise not_found("", "namespaces", namespace)
     if "deletionTimestamp" in found.metadata:
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        error = forbidden(kind.group, kind.plural, target.name, why)
+        error = forbidden(kind.group, kind.plural, name, why)
         cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated",
                  "field": "metadata.namespace"}  # fmt: skip
         error.details["causes"] = [cause]
@@ -323,6 +323,10 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
         raise modified(resource.kind.group, resource.kind.plural, target.name)
     if new == entry.object:
         written.entry = entry
+        return written
+    if strategies.is_done(new):
+        server.store.remove(resource.storage, entry.key)
+        written.entry = Entry(entry.key, new, entry.resource_version)
         return written
     written.entry = server.store.put(resource.storage, entry.key, new)
     strategies.after_update(server, resource, written.entry)

@@ -1,22 +1,56 @@
-"""What every gateway keeps: the in-memory one and the one over HTTP to the simulated API server."""
+"""What every gateway keeps: the in-memory one, and the one over HTTP to the simulated and to a real API server."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from clusters.kinds import CONFIG_MAP, KAI_TOPOLOGY, NAMESPACE, NODE, POD, SECRET
 from clusters.kube import errors
+from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.kube.fake import FakeGateway
 from clusters.kube.gateway import Gateway
 from tests.clusters.manifests import config_map, namespace
+from tests.contract import servers
+from tests.contract.client import Api
 
 
-@pytest.fixture(params=["memory", "http"])
+@pytest.fixture(scope="module")
+def real_api() -> Iterator[Api]:
+    with servers.real(crds=False) as (api, _):
+        yield api
+
+
+@pytest.fixture
+def real_kube(real_api: Api) -> Iterator[KubeGateway]:
+    """A gateway to a real server on which nothing of an earlier test is left."""
+    for space in ("team-a", "team-b"):
+        for item in real_api.get(f"/api/v1/namespaces/{space}/configmaps").body["items"]:
+            path = f"/api/v1/namespaces/{space}/configmaps/{item['metadata']['name']}"
+            real_api.merge(path, {"metadata": {"finalizers": None}})
+            real_api.delete(path)
+    timeouts = Timeouts(connect=2.0, read=5.0, watch=1, watch_read=4.0)
+    made = KubeGateway(
+        Connection(
+            name="real",
+            server=real_api.url,
+            token=real_api.token,
+            certificate_authority=real_api.authority,
+            timeouts=timeouts,
+        )
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["memory", "http", pytest.param("real", marks=pytest.mark.cluster)])
 def gateway(request: pytest.FixtureRequest) -> Any:
-    if request.param == "memory":
+    if request.param == "real":
+        made: Gateway = request.getfixturevalue("real_kube")
+    elif request.param == "memory":
         fake = FakeGateway()
         fake.serve(KAI_TOPOLOGY, [])
-        made: Gateway = fake
+        made = fake
     else:
         made = request.getfixturevalue("kube")
     made.apply(NAMESPACE, namespace())

@@ -162,7 +162,7 @@ def test_a_namespace_goes_with_everything_in_it(verbs: Verbs) -> None:
     assert left["status"]["phase"] == "Terminating"
     assert error.code == 403
     assert error.message == (
-        "configmaps is forbidden: unable to create new content in namespace team because it is being terminated"
+        'configmaps "b" is forbidden: unable to create new content in namespace team because it is being terminated'
     )
     assert verbs.get(NAMESPACE, "team") is None
     assert verbs.names(POD, "team") == verbs.names(KAI_POD_GROUP, "team") == verbs.names(CONFIG_MAP, "team") == []

@@ -1,0 +1,80 @@
+"""The two servers of the contract, each with the same CRDs: in this process, and the real one."""
+
+import asyncio
+import contextlib
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clusters.kinds import CUSTOM_RESOURCE_DEFINITION
+from simulator.actors.http import HttpClient
+from simulator.api.inprocess import InProcessClient
+from simulator.api.running import Address, RunningServer, open_server
+from simulator.client import Object
+from tests.cluster import binaries, platform
+from tests.cluster.running import RealCluster
+from tests.contract.client import Api
+
+WIDGETS = Path(__file__).with_name("widgets.yaml")
+TOKEN = "administrator-of-the-contract"
+
+
+def widgets() -> Object:
+    """A CRD of the tests' own: defaults, pruning, validation, list maps, status and scale."""
+    found: Object = yaml.safe_load(WIDGETS.read_text())
+    return found
+
+
+@contextlib.contextmanager
+def simulator() -> Iterator[Api]:
+    """The simulator's API half behind a socket, in a thread."""
+    started: list[Api] = []
+    ready = threading.Event()
+    stop: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def serve() -> None:
+        server, _ = open_server(admin_token=TOKEN)
+        await InProcessClient(server).create(CUSTOM_RESOURCE_DEFINITION, widgets())
+        running = RunningServer(server, [Address("127.0.0.1", 0)])
+        await running.start()
+        ended = asyncio.Event()
+        stop.append((asyncio.get_running_loop(), ended))
+        started.append(Api("simulator", running.listeners[0].address.url, TOKEN))
+        ready.set()
+        await ended.wait()
+        await running.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(20)
+    try:
+        yield started[0]
+    finally:
+        loop, ended = stop[0]
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(20)
+
+
+@contextlib.contextmanager
+def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
+    """A real control plane, with the simulator's CRDs or none; skips where the binaries are not built."""
+    if binaries.missing():
+        pytest.skip("missing: the real cluster's binaries (make cluster)")
+    with tempfile.TemporaryDirectory(prefix="real") as directory:
+        cluster = RealCluster(Path(directory), extra=extra)
+        try:
+            cluster.start()
+            if crds:
+                asyncio.run(_install(cluster))
+            yield Api("real", cluster.url, cluster.token, str(cluster.certificates.authority)), cluster
+        finally:
+            cluster.stop()
+
+
+async def _install(cluster: RealCluster) -> None:
+    async with HttpClient.from_kubeconfig(cluster.kubeconfig) as client:
+        await platform.install(client, [*platform.our_crds(), widgets()])

@@ -1,0 +1,151 @@
+"""Service accounts and what they may: tokens, RBAC, what a refusal says."""
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.contract.client import Api
+from tests.contract.steps import config
+
+RULES = [
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
+    {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine"], "verbs": ["get"]},
+    {"apiGroups": ["contract.muster.dev"], "resources": ["widgets/status"], "verbs": ["patch"]},
+]
+
+
+@pytest.fixture
+def robot(api: Api) -> str:
+    """The token of an account that may a little in the namespace."""
+    api.post("serviceaccounts", {"metadata": {"name": "robot"}})
+    api.post("rbac/roles", {"metadata": {"name": "robot"}, "rules": RULES})
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "robot"}
+    subjects = [{"kind": "ServiceAccount", "name": "robot", "namespace": api.ns}]
+    api.post("rbac/rolebindings", {"metadata": {"name": "robot"}, "roleRef": reference, "subjects": subjects})
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    answer = api.post("serviceaccounts/robot/token", request)
+    assert answer.status == 201, answer.body
+    token = str(answer.body["status"]["token"])
+    _until(lambda: api.call("GET", "configmaps", token=token).status == 200)
+    return token
+
+
+def _until(condition: Any) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_what_is_granted_works(api: Api, robot: str) -> None:
+    assert api.call("GET", "configmaps", token=robot).status == 200
+    assert api.call("GET", "secrets/mine", token=robot).status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "verb", "what"),
+    [
+        ("POST", "configmaps", "create", 'resource "configmaps" in API group ""'),
+        ("GET", "secrets", "list", 'resource "secrets" in API group ""'),
+        ("GET", "secrets/other", "get", 'resource "secrets" in API group ""'),
+        ("DELETE", "configmaps/a", "delete", 'resource "configmaps" in API group ""'),
+        ("DELETE", "configmaps", "deletecollection", 'resource "configmaps" in API group ""'),
+        ("PUT", "configmaps/a", "update", 'resource "configmaps" in API group ""'),
+        ("GET", "widgets/widgets", "list", 'resource "widgets" in API group "contract.muster.dev"'),
+        ("GET", "pods/p/log", "get", 'resource "pods/log" in API group ""'),
+    ],
+)
+def test_a_refusal_names_who_what_and_where(api: Api, robot: str, method: str, path: str, verb: str, what: str) -> None:
+    body = config() if method in ("POST", "PUT") else None
+
+    answer = api.call(method, path, body, token=robot)
+
+    assert answer.code == (403, "Forbidden")
+    assert answer.message.endswith(
+        f' is forbidden: User "system:serviceaccount:{api.ns}:robot" cannot {verb} {what} in the namespace "{api.ns}"'
+    )
+
+
+def test_a_refusal_across_the_cluster_says_so(api: Api, robot: str) -> None:
+    answer = api.call("GET", "/api/v1/configmaps", token=robot)
+
+    assert answer.message == (
+        f'configmaps is forbidden: User "system:serviceaccount:{api.ns}:robot" cannot list resource "configmaps" in '
+        'API group "" at the cluster scope'
+    )
+    assert answer.body["details"] == {"kind": "configmaps"}
+
+
+def test_a_refusal_of_a_named_object_names_it(api: Api, robot: str) -> None:
+    answer = api.call("GET", "/api/v1/nodes/n1", token=robot)
+
+    assert answer.message == (
+        f'nodes "n1" is forbidden: User "system:serviceaccount:{api.ns}:robot" cannot get resource "nodes" in API '
+        'group "" at the cluster scope'
+    )
+    assert answer.body["details"] == {"name": "n1", "kind": "nodes"}
+
+
+def test_a_watch_needs_its_own_right(api: Api, robot: str) -> None:
+    answer = api.call("GET", "configmaps", query={"watch": "true"}, token=robot)
+
+    assert answer.status == 403
+    assert " cannot watch resource " in answer.message
+
+
+def test_a_subresource_needs_its_own_right(api: Api, robot: str) -> None:
+    api.post("widgets/widgets", {"metadata": {"name": "w"}, "spec": {"colour": "red"}})
+    merge = {"type": "application/merge-patch+json", "token": robot}
+
+    assert api.call("PATCH", "widgets/widgets/w/status", {"status": {"phase": "x"}}, **merge).status == 200
+    assert api.call("PATCH", "widgets/widgets/w", {"spec": {"colour": "blue"}}, **merge).status == 403
+
+
+def test_an_access_review_says_the_same(api: Api, robot: str) -> None:
+    def may(**attributes: str) -> bool:
+        spec = {"resourceAttributes": {"namespace": api.ns, "group": "", **attributes}}
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        answer = api.call("POST", path, {"spec": spec}, token=robot)
+        assert answer.status == 201
+        return bool(answer.body["status"]["allowed"])
+
+    assert may(verb="list", resource="configmaps")
+    assert not may(verb="watch", resource="configmaps")
+    assert not may(verb="list", resource="secrets")
+    assert may(verb="get", resource="secrets", name="mine")
+    assert not may(verb="get", resource="secrets", name="other")
+    assert may(verb="patch", group="contract.muster.dev", resource="widgets", subresource="status")
+    assert not may(verb="patch", group="contract.muster.dev", resource="widgets")
+
+
+def test_who_am_i(api: Api, robot: str) -> None:
+    answer = api.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, token=robot)
+
+    info = answer.body["status"]["userInfo"]
+    assert info["username"] == f"system:serviceaccount:{api.ns}:robot"
+    assert {"system:serviceaccounts", f"system:serviceaccounts:{api.ns}", "system:authenticated"} <= set(info["groups"])
+
+
+def test_the_token_of_a_deleted_account_is_refused(api: Api, robot: str) -> None:
+    api.delete("serviceaccounts/robot")
+
+    _until(lambda: api.call("GET", "configmaps", token=robot).status == 401)
+    answer = api.call("GET", "configmaps", token=robot)
+    assert answer.code == (401, "Unauthorized")
+    assert answer.message == "Unauthorized"
+
+
+def test_a_secret_of_the_token_type_is_filled_in(api: Api) -> None:
+    api.post("serviceaccounts", {"metadata": {"name": "lasting"}})
+    annotations = {"kubernetes.io/service-account.name": "lasting"}
+    secret = {
+        "metadata": {"name": "lasting-token", "annotations": annotations},
+        "type": "kubernetes.io/service-account-token",
+    }
+    assert api.post("secrets", secret).status == 201
+
+    _until(lambda: "token" in (api.get("secrets/lasting-token").body.get("data") or {}))
+    live = api.get("secrets/lasting-token")
+    assert set(live.body["data"]) == {"ca.crt", "namespace", "token"}
+    assert "kubernetes.io/service-account.uid" in live.meta["annotations"]
