@@ -1,0 +1,239 @@
+"""What a script written for Run:ai does with the official client: create, list, filter, update, delete of every group.
+
+`call` runs a method of the client and gives its data: at once, or from the result of its threaded variant.
+"""
+
+import base64
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+SPAN = {"start": "2026-11-29T10:00:00Z", "end": "2026-11-29T11:00:00Z"}
+
+
+@dataclass
+class Job:
+    """The client's groups over one cluster. `suffix` keeps the names of two runs apart; no underscores: runapy
+    rewrites them in paths."""
+
+    client: Any
+    cluster_id: str
+    manifest: str
+    call: Callable[[Any], Any]
+    suffix: str
+
+    def group(self, name: str) -> Any:
+        from runai import api
+
+        return getattr(api, f"{name}Api")(self.client)
+
+    def name(self, word: str) -> str:
+        return f"{word}-{self.suffix}"
+
+
+def clusters(job: Job) -> None:
+    group, call = job.group("Clusters"), job.call
+    listed = call(group.get_clusters(verbosity="metadata"))
+    assert job.cluster_id in [row["uuid"] for row in listed]
+    shown = call(group.get_cluster_by_uuid(job.cluster_id))
+    assert call(group.update_cluster(job.cluster_id, {"name": job.name("renamed")})) is None
+    assert call(group.get_cluster_by_uuid(job.cluster_id))["name"] == job.name("renamed")
+    call(group.update_cluster(job.cluster_id, {"name": shown["name"]}))
+    call(group.get_cluster_metrics(job.cluster_id, metric_type=["TOTAL_GPU"], **SPAN))
+
+
+def nodes(job: Job) -> None:
+    group, call = job.group("Nodes"), job.call
+    count = call(group.count_tenant_nodes(filter_by=[f"clusterUuid=={job.cluster_id}"]))["count"]
+    listed = call(group.get_tenant_nodes(filter_by=[f"clusterUuid=={job.cluster_id}"], limit=500))["nodes"]
+    assert len(listed) == count
+    call(group.get_node_telemetry(telemetry_type="TOTAL_GPUS", group_by=["Nodepool", "ClusterId"]))
+
+
+def topologies(job: Job) -> str:
+    from runai import models
+
+    group, call = job.group("NetworkTopologies"), job.call
+    body = models.NetworkTopologyCreateRequest(
+        name=job.name("dc"),
+        clusterId=job.cluster_id,
+        levels=["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
+    )
+    made = call(group.create_network_topology(body))
+    found = call(group.get_network_topologies(filter_by=[f"name=={made['name']}"]))["networkTopologies"]
+    assert [row["id"] for row in found] == [made["id"]]
+    assert call(group.get_network_topologies_count(filter_by=[f"name=={made['name']}"])) == {"count": 1}
+    assert call(group.get_network_topology_by_id(made["id"]))["levels"] == made["levels"]
+    return str(made["id"])
+
+
+def node_pools(job: Job, topology: str) -> str:
+    from runai import models
+
+    group, call, key = job.group("NodePools"), job.call, "node-role"
+    body = models.NodepoolCreateFields(
+        name=job.name("pool"), labelKey=key, labelValue=job.name("gpu"), clusterId=job.cluster_id
+    )
+    made = call(group.create_nodepool(body))
+    call(group.patch_nodepool(made["id"], {"networkTopologyId": topology}))
+    assert call(group.get_nodepool(made["id"]))["networkTopologyId"] == topology
+    call(group.update_nodepool(made["id"], {"networkTopologyId": None}))
+    found = call(group.get_nodepools(filter_by=[f"name=={made['name']}"], sort_by="name", sort_order="desc"))
+    assert [row["networkTopologyId"] for row in found["nodepools"]] == [None]
+    assert call(group.count_nodepools(filter_by=[f"name=={made['name']}"])) == {"count": 1}
+    call(group.get_nodepool_metrics(job.cluster_id, made["name"], metric_type=["TOTAL_GPU"], **SPAN))
+    return str(made["id"])
+
+
+def departments(job: Job, pool: str) -> str:
+    group, call = job.group("Departments"), job.call
+    resources = [{"nodePool": {"id": pool}, "gpu": {"deserved": 8, "limit": None}}]
+    made = call(group.create_department({"name": job.name("dep"), "clusterId": job.cluster_id, "resources": resources}))
+    call(group.update_department(made["id"], {"description": "changed", "resources": []}))
+    resources[0]["gpu"] = {"deserved": 4}
+    call(group.patch_department_resources(made["id"], resources))
+    shown = call(group.get_department(made["id"]))
+    assert shown["description"] == "changed"
+    assert [r["gpu"]["deserved"] for r in shown["resources"] if r["nodePool"]["id"] == pool] == [4]
+    found = call(group.get_departments(filter_by=[f"name=={made['name']}"], verbosity="brief"))["departments"]
+    assert [row["id"] for row in found] == [made["id"]]
+    call(group.get_departments_telemetry(telemetry_type="GPU_QUOTA", group_by=["CLUSTER_ID"]))
+    call(group.get_department_metrics(made["id"], metric_type=["GPU_ALLOCATION"], **SPAN))
+    return str(made["id"])
+
+
+def projects(job: Job, department: str) -> Any:
+    group, call = job.group("Projects"), job.call
+    body = {"name": job.name("project"), "clusterId": job.cluster_id, "parentId": department, "resources": []}
+    made = call(group.create_project(body))
+    default = next(r for r in made["resources"] if r["nodePool"]["name"] == "default")["nodePool"]
+    call(group.update_project_resources(made["id"], [{"nodePool": default, "gpu": {"deserved": 3}}]))
+    call(group.update_project(made["id"], {"description": "changed", "resources": []}))
+    shown = call(group.get_project(made["id"]))
+    assert [r["gpu"]["deserved"] for r in shown["resources"] if r["nodePool"] == default] == [3]
+    found = call(group.get_projects(filter_by=[f"parentId=={department}", "name=@project"], search=job.suffix))
+    assert [row["id"] for row in found["projects"]] == [made["id"]]
+    assert call(group.count_projects(filter_by=[f"parentId=={department}"])) == {"count": 1}
+    call(group.get_projects_telemetry(telemetry_type="GPU_QUOTA", group_by=["ParentId"]))
+    call(group.get_project_metrics(made["id"], metric_type=["GPU_ALLOCATION"], **SPAN))
+    assert call(job.group("OrgUnit").get_priorities())["priorities"]
+    return shown
+
+
+def credentials(job: Job, project: Any) -> None:
+    group, call = job.group("Credentials"), job.call
+    meta = {"name": job.name("token"), "scope": "project", "projectId": int(project["id"])}
+    spec = {"keyValuePairs": [{"key": "KEY", "value": "v"}]}
+    made = call(group.create_generic_secret({"meta": meta, "spec": spec}))
+    id_ = made["meta"]["id"]
+    call(group.update_generic_secret(id_, {"meta": {"name": job.name("other")}}))
+    assert call(group.get_generic_secret_by_id(id_))["meta"]["name"] == job.name("other")
+    listed = call(group.list_credentials_assets(project_id=int(project["id"])))["entries"]
+    assert [row["meta"]["id"] for row in listed] == [id_]
+    call(group.delete_generic_secret(id_))
+    docker = {"url": "registry.example.org", "user": "u", "password": "p"}
+    made = call(group.create_docker_registry({"meta": meta, "spec": docker}))
+    assert len(call(group.list_docker_registries(project_id=int(project["id"])))["entries"]) == 1
+    call(group.delete_docker_registry(made["meta"]["id"]))
+
+
+def workloads(job: Job, project: Any) -> str:
+    v1, v2, call = job.group("Workloads"), job.group("WorkloadsV2"), job.call
+    encoded = base64.b64encode(job.manifest.encode()).decode()
+    metadata = {"name": job.name("graph"), "projectId": project["id"], "clusterId": job.cluster_id}
+    made = call(v2.create_workload_v2({"metadata": metadata, "manifestBase64Encoded": encoded}))
+    id_ = made["metadata"]["id"]
+    call(v2.update_workload_v2(id_, {"desiredPhase": "Stopped"}))
+    assert call(v2.get_workload_v2_by_id(id_))["workload"]["desiredPhase"] == "Stopped"
+    found = call(v1.get_workloads(filter_by=[f"projectName=={project['name']}", "name=^graph"], sort_by="name"))
+    assert [row["id"] for row in found["workloads"]] == [id_]
+    assert call(v1.count_workloads(search=job.name("graph"))) == {"count": 1}
+    assert call(v1.get_workload(id_))["name"] == metadata["name"]
+    call(v1.get_workloads_telemetry(telemetry_type="WORKLOADS_COUNT", group_by=["Phase"]))
+    call(v1.get_workload_metrics(id_, metric_type=["GPU_UTILIZATION"], **SPAN))
+    pods, events = job.group("Pods"), job.group("Events")
+    assert "pods" in call(pods.get_workload_pods(id_))
+    assert "pods" in call(pods.list_pods(filter_by=[f"workloadId=={id_}"], verbosity="full"))
+    assert "count" in call(pods.count_pods(filter_by=[f"workloadId=={id_}"]))
+    assert "events" in call(events.get_workload_events(id_))
+    assert call(events.get_workload_history(id_))["records"]
+    batch = call(job.group("WorkloadsBatch").batch_workloads({"ids": [id_, str(uuid.uuid4())], "action": "resume"}))
+    assert ((batch["succeeded"], len(batch["failed"]))) == ([id_], 1), batch
+    words = job.group("WorkloadProperties")
+    assert call(words.list_categories())["categories"]
+    assert call(words.list_workload_types())["types"]
+    assert "priorities" in call(words.get_workload_priorities(sort_by="value"))
+    return str(id_)
+
+
+def reports(job: Job) -> None:
+    group, call = job.group("Reports"), job.call
+    assert call(group.are_reports_available()) == {"isAvailable": True}
+    made = call(group.create_report({"name": job.name("usage"), **SPAN, "groupBy": "Project"}))
+    assert call(group.get_report_by_id(made["id"]))["status"] == "Ready"
+    assert call(group.count_reports(filter_by=[f"name=={made['name']}"])) == {"count": 1}
+    assert [row["id"] for row in call(group.list_reports(search=made["name"]))["reports"]] == [made["id"]]
+    call(group.delete_report_by_id(made["id"]))
+
+
+def settings(job: Job) -> None:
+    group, call = job.group("Tenant"), job.call
+    keys = [row["key"] for row in call(group.get_tenant_settings())]
+    assert "api.require-if-match" in keys
+    call(group.update_tenant_setting({"key": "api.require-if-match", "value": False}))
+    assert call(group.get_tenant_settings_by_key("api.require-if-match")) is False
+    call(group.update_tenant_setting({"key": "api.require-if-match", "value": True}))
+
+
+def people(job: Job, project: Any) -> None:
+    call = job.call
+    users, robots, keys = job.group("Users"), job.group("ServiceAccounts"), job.group("AccessKeys")
+    user = call(users.create_user({"email": f"{job.name('ada')}@example.org", "resetPassword": True}))
+    assert call(users.get_user_by_id(user["id"]))["username"] == f"{job.name('ada')}@example.org"
+    robot = call(robots.create_service_account({"name": job.name("robot")}))
+    assert call(robots.get_service_account_by_id(robot["id"]))["name"] == job.name("robot")
+    assert call(keys.create_access_key1({"name": job.name("key")}))["clientSecret"]
+    roles = call(job.group("Roles").get_roles_v1())
+    rules = job.group("AccessRules")
+    wanted = next(role for role in roles if role["name"] == "Viewer")
+    rule = call(
+        rules.create_access_rule(
+            {
+                "subjectId": user["id"],
+                "subjectType": "user",
+                "roleId": wanted["id"],
+                "scopeType": "project",
+                "scopeId": project["id"],
+            }
+        )
+    )
+    assert call(rules.get_access_rule(rule["id"]))["scopeId"] == project["id"]
+    assert call(rules.count_access_rules())["count"] >= 1
+    assert call(rules.get_access_rules(subject_type="user"))["accessRules"]
+    call(rules.delete_access_rule(rule["id"]))
+    assert call(job.group("Permissions").get_permissions())
+    assert call(job.group("Permissions").get_permitted_scopes({"resourceType": "project", "action": "read"}))
+    assert "accessRules" in call(job.group("Me").get_me_access_rules())
+    call(robots.delete_service_account_by_id(robot["id"]))
+    call(users.delete_user_by_id(user["id"]))
+    assert call(job.group("AuditLogs").get_audit_logs(start="2020-01-01T00:00:00Z", end="2100-01-01T00:00:00Z"))
+
+
+def do_everything(job: Job) -> None:
+    """Each group once, and then what was made is deleted, the newest first."""
+    clusters(job)
+    nodes(job)
+    topology = topologies(job)
+    pool = node_pools(job, topology)
+    department = departments(job, pool)
+    project = projects(job, department)
+    credentials(job, project)
+    workload = workloads(job, project)
+    reports(job)
+    settings(job)
+    people(job, project)
+    call = job.call
+    assert call(job.group("WorkloadsV2").delete_workload_v2(workload))["desiredPhase"] == "Deleted"
+    call(job.group("NodePools").delete_nodepool(pool))
+    call(job.group("NetworkTopologies").delete_network_topology(topology))

@@ -1,0 +1,57 @@
+"""The official Run:ai client, unmodified, over HTTP: every group, synchronous and threaded. Each answer is held
+against Run:ai's document by the suite's middleware."""
+
+from typing import Any
+
+import pytest
+
+from accounts.models import AccessKey
+from accounts.permissions import ADMINISTRATOR
+from accounts.tokens import new_secret
+from organizations.services import ensure_default_department
+from tests.api.conftest import MANIFEST
+from tests.api.runapy_job import Job, do_everything
+from tests.conftest import make_user
+from topology.services import ensure_default_pool
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture
+def configuration(live_server: Any, transactional_db: None) -> Any:
+    from runai.configuration import Configuration
+
+    secret, stored = new_secret()
+    AccessKey.objects.create(
+        client_id="ci-key", secret_hash=stored, name="ci", user=make_user("pipeline", ADMINISTRATOR)
+    )
+    found = Configuration(client_id="ci-key", client_secret=secret, runai_base_url=live_server.url)
+    found.retry_enabled = False
+    return found
+
+
+@pytest.fixture
+def cluster_id(transactional_db: None) -> str:
+    from clusters.models import Cluster
+
+    cluster = Cluster.objects.create(name="cluster-a", server="http://127.0.0.1:1", credential=b"", phase="Connected")
+    ensure_default_pool(cluster)
+    ensure_default_department(cluster)
+    return str(cluster.pk)
+
+
+def test_the_synchronous_client_does_the_whole_job(configuration: Any, cluster_id: str) -> None:
+    from runai.api_client import ApiClient
+
+    do_everything(Job(ApiClient(configuration), cluster_id, MANIFEST, lambda answer: answer.data, "a"))
+
+
+def test_the_threaded_client_does_the_whole_job(configuration: Any, cluster_id: str) -> None:
+    from runai.api_client import ThreadedApiClient
+
+    client = ThreadedApiClient(configuration)
+    do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
