@@ -6,8 +6,10 @@ class OrganizationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Quota rows follow node pools."""
+        """Quota rows follow node pools; queues and namespaces have owners."""
+        from organizations.impact import owner_names  # noqa: PLC0415
         from organizations.services.pools import node_pool_changed  # noqa: PLC0415
-        from topology.hooks import on_node_pool_change  # noqa: PLC0415
+        from topology.hooks import on_names, on_node_pool_change  # noqa: PLC0415
 
         on_node_pool_change(node_pool_changed)
+        on_names(owner_names)

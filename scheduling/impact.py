@@ -17,6 +17,8 @@ from scheduling.structs import Queue, SchedulerConfig, Snapshot
 
 CYCLES = 3
 """So many cycles are played: an eviction frees room for the next one's decision."""
+LARGE = 1000
+"""On shards of more nodes a single cycle is played, which takes a second or two there."""
 WORK = 40_000
 """Bound of the restart checks of one comparison, in nodes looked at: 8 gangs on 5,000 nodes, 60 on small shards."""
 MOST_CHECKS = 60
@@ -250,7 +252,7 @@ def starts_anew(snapshot: Snapshot, key: str, config: SchedulerConfig) -> bool:
 def _play(snapshot: Snapshot, config: SchedulerConfig) -> _Outcome:
     outcome = _Outcome({}, set())
     groups = {pod.key: pod.podgroup for pod in snapshot.pods}
-    for _ in range(CYCLES):
+    for _ in range(CYCLES if len(snapshot.nodes) <= LARGE else 1):
         result = run_cycle(snapshot, config)
         for eviction in result.evicted:
             outcome.evicted.setdefault(eviction.pod, eviction.evictor)

@@ -1,7 +1,8 @@
 """Departments: make, change, delete. One named `default` exists in every cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -18,6 +19,7 @@ from organizations.quota import UNLIMITED
 from organizations.quota_rows import ensure_quota_rows
 from organizations.rules import description_faults, name_faults
 from organizations.services.quotas import QuotaInput, write_quotas
+from topology.impact import kept
 from topology.services import ensure_default_pool
 
 DEFAULT_DEPARTMENT = "default"
@@ -60,8 +62,9 @@ def update_department(
     description: str | None = None,
     quotas: Sequence[QuotaInput] = (),
     expected_generation: int | None = None,
+    impact: Mapping[str, Any] | None = None,
 ) -> Department:
-    """Change the description and quota; None and absent amounts leave what is there."""
+    """Change the description and quota; None and absent amounts leave what is there. The audit keeps `impact`."""
     require(actor.user, "department:update", department.scope)
     if department.is_being_deleted:
         raise Conflict(_("Department %(name)s is being deleted.") % {"name": department.name})
@@ -74,12 +77,13 @@ def update_department(
         return department
     old = {"description": department.description} if spec else {}
     changed = change_spec(department, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
-    audit.record(actor, "update", changed, before={**old, "resources": before}, after={**spec, "resources": after})
+    written = kept({**spec, "resources": after}, impact)
+    audit.record(actor, "update", changed, before={**old, "resources": before}, after=written)
     return changed
 
 
 @transaction.atomic
-def delete_department(actor: Actor, *, department: Department) -> Department:
+def delete_department(actor: Actor, *, department: Department, impact: Mapping[str, Any] | None = None) -> Department:
     """Ask for deletion. Raises `Conflict` naming its projects, or for the department `default`."""
     require(actor.user, "department:delete", department.scope)
     if department.name == DEFAULT_DEPARTMENT:
@@ -92,7 +96,7 @@ def delete_department(actor: Actor, *, department: Department) -> Department:
             objects=projects,
         )
     if not department.is_being_deleted:
-        audit.record(actor, "delete", department, before={"name": department.name})
+        audit.record(actor, "delete", department, before={"name": department.name}, after=kept({}, impact) or None)
     return request_deletion(department)
 
 

@@ -1,7 +1,8 @@
 """Projects: make, change, delete. A project has a namespace and, per node pool, a queue below its department's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -15,6 +16,7 @@ from core.hints import hint_reconcile
 from organizations.models import Department, Project
 from organizations.rules import NAMESPACE_PREFIX, description_faults, name_faults, namespace_faults
 from organizations.services.quotas import QuotaInput, write_quotas
+from topology.impact import kept
 from topology.protection import protecting_rows
 
 
@@ -90,8 +92,9 @@ def update_project(
     description: str | None = None,
     quotas: Sequence[QuotaInput] = (),
     expected_generation: int | None = None,
+    impact: Mapping[str, Any] | None = None,
 ) -> Project:
-    """Change the description and quota; None and absent amounts leave what is there."""
+    """Change the description and quota; None and absent amounts leave what is there. The audit keeps `impact`."""
     require(actor.user, "project:update", project.scope)
     if project.is_being_deleted:
         raise Conflict(_("Project %(name)s is being deleted.") % {"name": project.name})
@@ -104,12 +107,13 @@ def update_project(
         return project
     old = {"description": project.description} if spec else {}
     changed = change_spec(project, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
-    audit.record(actor, "update", changed, before={**old, "resources": before}, after={**spec, "resources": after})
+    written = kept({**spec, "resources": after}, impact)
+    audit.record(actor, "update", changed, before={**old, "resources": before}, after=written)
     return changed
 
 
 @transaction.atomic
-def delete_project(actor: Actor, *, project: Project) -> Project:
+def delete_project(actor: Actor, *, project: Project, impact: Mapping[str, Any] | None = None) -> Project:
     """Ask for deletion of the project, its queues, secrets and its namespace unless that was adopted.
 
     Raises `Conflict` naming the workloads that are in it.
@@ -124,5 +128,6 @@ def delete_project(actor: Actor, *, project: Project) -> Project:
             objects=names,
         )
     if not project.is_being_deleted:
-        audit.record(actor, "delete", project, before={"name": project.name, "namespace": project.namespace})
+        before = {"name": project.name, "namespace": project.namespace}
+        audit.record(actor, "delete", project, before=before, after=kept({}, impact) or None)
     return request_deletion(project)

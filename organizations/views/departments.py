@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
@@ -19,6 +20,7 @@ from core.fragments import render_fragment
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
 from organizations.forms import DepartmentForm
+from organizations.impact import deletion_impact
 from organizations.models import Department, Project
 from organizations.quota import total
 from organizations.tables import DEPARTMENTS
@@ -134,12 +136,13 @@ def department_edit(request: HttpRequest, pk: str) -> HttpResponse:
         request,
         department,
         head,
-        lambda description, matrix: services.update_department(
+        lambda description, matrix, shown: services.update_department(
             actor_of(request),
             department=department,
             description=description,
             quotas=matrix.inputs,
             expected_generation=shared.generation_of(request),
+            impact=shown,
         ),
     )
 
@@ -160,8 +163,9 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
     return shared.confirm_page(
         request,
         context,
-        lambda: services.delete_department(actor_of(request), department=department),
+        lambda shown: services.delete_department(actor_of(request), department=department, impact=shown),
         "organizations:department-list",
+        deletion_impact(request.user, department, now=timezone.now()),
     )
 
 

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,6 +19,7 @@ from core.errors import Conflict, NotFound
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
 from organizations.forms import ProjectForm, SecretForm
+from organizations.impact import deletion_impact
 from organizations.models import Department, Project
 from organizations.services import ProjectInput
 from organizations.tables import PROJECTS
@@ -181,12 +183,13 @@ def project_edit(request: HttpRequest, pk: str) -> HttpResponse:
         request,
         project,
         head,
-        lambda description, matrix: services.update_project(
+        lambda description, matrix, shown: services.update_project(
             actor_of(request),
             project=project,
             description=description,
             quotas=matrix.inputs,
             expected_generation=shared.generation_of(request),
+            impact=shown,
         ),
     )
 
@@ -207,8 +210,9 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
     return shared.confirm_page(
         request,
         context,
-        lambda: services.delete_project(actor_of(request), project=project),
+        lambda shown: services.delete_project(actor_of(request), project=project, impact=shown),
         "organizations:project-list",
+        deletion_impact(request.user, project, now=timezone.now()),
     )
 
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.permissions import Scope, has_right
@@ -16,9 +17,11 @@ from clusters.models import Cluster
 from core.errors import Conflict, InvalidInput, Stale
 from organizations import cluster_queues
 from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
-from organizations.impact import warnings_of
+from organizations.impact import quota_impact, warnings_of
 from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
+from topology.impact import Shown
+from topology.impact_words import hits_of, impact_items, opened, sealed
 from topology.models import NodePool
 
 Row = Department | Project
@@ -77,16 +80,17 @@ def save(form: Any, act: Callable[[], Any]) -> Any:
 
 
 def edit_page(
-    request: HttpRequest, row: Row, head: dict[str, Any], update: Callable[[str, Matrix], Row]
+    request: HttpRequest, row: Row, head: dict[str, Any], update: Callable[[str, Matrix, Shown | None], Row]
 ) -> HttpResponse:
     """Description and quota of a row that exists; what a change would bring about is shown before it is saved."""
     form = DescriptionForm(request.POST or None, initial={"description": row.description})
     matrix = matrix_of(request, row.cluster, row)
     warnings: list[Any] = []
+    seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings = warned(request, matrix, row)
-        description = form.cleaned_data["description"].strip()
-        if not warnings and save(form, lambda: update(description, matrix)) is not None:
+        warnings, seal = _effects(request, matrix, row)
+        description, shown = form.cleaned_data["description"].strip(), opened(request.POST.get("impact", ""))
+        if not warnings and save(form, lambda: update(description, matrix, shown)) is not None:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
             return redirect(f"organizations:{head['kind']}-detail", row.pk)
     context = {
@@ -94,20 +98,37 @@ def edit_page(
         "form": form,
         "edit_matrix": matrix,
         "warnings": warnings,
+        "impact": seal,
         "cancel_url": reverse(f"organizations:{head['kind']}-detail", args=[row.pk]),
     }
     return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
 
 
+def _effects(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[str, Any]], str]:
+    """What saving would do, if the person has not seen it yet, and the same sealed for the audit entry."""
+    if request.POST.get("confirmed"):
+        return [], ""
+    shown = quota_impact(request.user, row, matrix.inputs, now=timezone.now())
+    return [*warned(request, matrix, row), *impact_items(shown)], sealed(shown)
+
+
 def confirm_page(
-    request: HttpRequest, context: dict[str, Any], act: Callable[[], object], list_name: str
+    request: HttpRequest,
+    context: dict[str, Any],
+    act: Callable[[Shown | None], object],
+    list_name: str,
+    shown: Shown,
 ) -> HttpResponse:
-    """The page of a destructive act: asks, with what it hits and the name to type; then does it."""
+    """The page of a destructive act: asks, with what it hits and the name to type; then does it.
+
+    `shown` are its effects on work and shares; `act` gets those that the person confirmed.
+    """
     error = ""
+    context = {**context, "hits": [*context["hits"], *hits_of(shown)], "impact": sealed(shown)}
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == context["name"]:
             try:
-                act()
+                act(opened(request.POST.get("impact", "")))
             except Conflict as refused:
                 error = refused.message
             else:

@@ -1,5 +1,6 @@
 """Node pools: make, change, attach a topology, delete. The pool `default` is the absence of a label."""
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
@@ -15,6 +16,7 @@ from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
 from topology.durations import normalise_duration
 from topology.hooks import node_pool_changed
+from topology.impact import kept
 from topology.models import NetworkTopology, NodePool, PlacementStrategy
 from topology.protection import protecting_rows
 from topology.rules import new_pool_faults, pool_label_faults
@@ -63,9 +65,14 @@ def create_node_pool(actor: Actor, *, cluster: Cluster, name: str, settings: Nod
 
 @transaction.atomic
 def update_node_pool(
-    actor: Actor, *, pool: NodePool, changes: NodePoolChanges, expected_generation: int | None = None
+    actor: Actor,
+    *,
+    pool: NodePool,
+    changes: NodePoolChanges,
+    expected_generation: int | None = None,
+    impact: Mapping[str, Any] | None = None,
 ) -> NodePool:
-    """Change what `changes` holds. Writes nothing where nothing differs."""
+    """Change what `changes` holds. Writes nothing where nothing differs. The audit keeps `impact`."""
     require(actor.user, "nodepools:update", pool.scope)
     if pool.is_being_deleted:
         raise Conflict(_("Node pool %(name)s is being deleted.") % {"name": pool.name}, objects=[pool.name])
@@ -84,22 +91,24 @@ def update_node_pool(
             changed = change_spec(pool, {**spec, "phase": "Updating"}, expected_generation=expected_generation)
     except IntegrityError as error:
         raise Conflict(_("The label was taken by another node pool in this moment.")) from error
-    audit.record(actor, "update", changed, before=before, after=_shown(spec))
+    audit.record(actor, "update", changed, before=before, after=kept(_shown(spec), impact))
     return changed
 
 
-def attach_topology(actor: Actor, *, pool: NodePool, topology: NetworkTopology) -> NodePool:
+def attach_topology(
+    actor: Actor, *, pool: NodePool, topology: NetworkTopology, impact: Mapping[str, Any] | None = None
+) -> NodePool:
     """Bind `topology` to the pool in place of whatever is bound to it."""
-    return update_node_pool(actor, pool=pool, changes={"network_topology": topology})
+    return update_node_pool(actor, pool=pool, changes={"network_topology": topology}, impact=impact)
 
 
-def detach_topology(actor: Actor, *, pool: NodePool) -> NodePool:
+def detach_topology(actor: Actor, *, pool: NodePool, impact: Mapping[str, Any] | None = None) -> NodePool:
     """Take the topology off the pool."""
-    return update_node_pool(actor, pool=pool, changes={"network_topology": None})
+    return update_node_pool(actor, pool=pool, changes={"network_topology": None}, impact=impact)
 
 
 @transaction.atomic
-def delete_node_pool(actor: Actor, *, pool: NodePool) -> NodePool:
+def delete_node_pool(actor: Actor, *, pool: NodePool, impact: Mapping[str, Any] | None = None) -> NodePool:
     """Ask for deletion: its nodes fall back to `default`, its queues go.
 
     Raises `Conflict` for the default pool and for one that workloads use, naming them.
@@ -118,7 +127,8 @@ def delete_node_pool(actor: Actor, *, pool: NodePool) -> NodePool:
             objects=blockers,
         )
     if not pool.is_being_deleted:
-        audit.record(actor, "delete", pool, before={"name": pool.name, **_shown(_spec_of(pool))})
+        before = {"name": pool.name, **_shown(_spec_of(pool))}
+        audit.record(actor, "delete", pool, before=before, after=kept({}, impact) or None)
     deleted = request_deletion(pool)
     node_pool_changed(deleted)
     return deleted

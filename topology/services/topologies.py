@@ -14,6 +14,7 @@ from clusters.models import Cluster
 from core.desired import change_spec, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
+from topology.impact import kept
 from topology.models import NetworkTopology, NodePool
 from topology.rules import level_faults, name_faults, order_faults
 from topology.selectors import node_facts
@@ -48,7 +49,14 @@ def create_topology(
 
 
 @transaction.atomic
-def replace_topology(actor: Actor, *, topology: NetworkTopology, name: str, levels: Sequence[str]) -> NetworkTopology:
+def replace_topology(
+    actor: Actor,
+    *,
+    topology: NetworkTopology,
+    name: str,
+    levels: Sequence[str],
+    impact: Mapping[str, Any] | None = None,
+) -> NetworkTopology:
     """A new topology in place of one whose levels are wrong: the pools move over, the old one is deleted.
 
     Needs the rights to create and delete topologies and to update node pools.
@@ -70,7 +78,7 @@ def replace_topology(actor: Actor, *, topology: NetworkTopology, name: str, leve
         audit.record(
             actor, "update", pool, before={"networkTopology": topology.name}, after={"networkTopology": new.name}
         )
-    delete_topology(actor, topology=topology)
+    delete_topology(actor, topology=topology, impact=impact)
     return new
 
 
@@ -86,8 +94,10 @@ def update_links(actor: Actor, *, topology: NetworkTopology, links: Sequence[Any
 
 
 @transaction.atomic
-def delete_topology(actor: Actor, *, topology: NetworkTopology) -> NetworkTopology:
-    """Ask for deletion. Raises `Conflict` naming the node pools that it is attached to."""
+def delete_topology(
+    actor: Actor, *, topology: NetworkTopology, impact: Mapping[str, Any] | None = None
+) -> NetworkTopology:
+    """Ask for deletion. Raises `Conflict` naming the node pools that it is attached to. The audit keeps `impact`."""
     require(actor.user, "network-topologies:delete", topology.scope)
     pools = list(NodePool.objects.filter(network_topology=topology).order_by("name").values_list("name", flat=True))
     if pools:
@@ -97,7 +107,8 @@ def delete_topology(actor: Actor, *, topology: NetworkTopology) -> NetworkTopolo
             objects=pools,
         )
     if not topology.is_being_deleted:
-        audit.record(actor, "delete", topology, before={"name": topology.name, "levels": topology.levels})
+        before = {"name": topology.name, "levels": topology.levels}
+        audit.record(actor, "delete", topology, before=before, after=kept({}, impact) or None)
     return request_deletion(topology)
 
 

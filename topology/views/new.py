@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -23,6 +24,8 @@ from topology import presenting, services
 from topology.draft import Draft, read_draft
 from topology.drawing import Drawn, draw
 from topology.findings import Severity
+from topology.impact import topology_replacement
+from topology.impact_words import impact_items, opened, sealed
 from topology.manifests import TopologySpec, topology_manifest
 from topology.models import NetworkTopology, NodePool
 from topology.selectors import TopologyRow, node_facts
@@ -69,17 +72,30 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
     if not fields.get("order_given") and not fields.get("use_paste"):
         fields = _fields_of(row, fields)
     context = {**page_context(fields, row.cluster), "replaces": row, "clusters": [row.cluster]}
-    if request.method == "POST":
+    context |= _effects(request, row.row, context["draft"])
+    if request.method == "POST" and not (context["warnings"] and not request.POST.get("confirmed")):
         draft: Draft = context["draft"]
         try:
             topology = services.replace_topology(
-                actor_of(request), topology=row.row, name=draft.name, levels=draft.levels
+                actor_of(request),
+                topology=row.row,
+                name=draft.name,
+                levels=draft.levels,
+                impact=opened(request.POST.get("impact", "")),
             )
         except (InvalidInput, Conflict) as error:
             return _again(request, context, error)
         messages.success(request, _("%(name)s takes its place; the cluster follows.") % {"name": topology.name})
         return redirect("topology:topology-detail", topology.pk)
-    return render(request, "topology/topology_new.html", context)
+    return render(request, "topology/topology_new.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _effects(request: HttpRequest, topology: NetworkTopology, draft: Draft) -> dict[str, Any]:
+    """What the replacement would do to work; asked for once the levels differ or the form is sent."""
+    if not draft.levels or (list(draft.levels) == list(topology.levels) and request.method != "POST"):
+        return {"warnings": [], "impact": ""}
+    shown = topology_replacement(request.user, topology, draft.levels, now=timezone.now())
+    return {"warnings": impact_items(shown), "impact": sealed(shown)}
 
 
 def _fields_of(row: TopologyRow, given: QueryDict) -> QueryDict:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
@@ -23,6 +24,8 @@ from topology import presenting, services
 from topology.drawing import draw
 from topology.forms import NodePoolForm, NodePoolSettingsForm, add_faults
 from topology.history import timeline
+from topology.impact import pool_change, pool_deletion
+from topology.impact_words import hits_of, impact_items, opened, sealed
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
 from topology.protection import protecting_rows
@@ -173,17 +176,36 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "nodepools:update", pool.scope)
     initial = {column: getattr(pool, column) for column in services.NodePoolChanges.__annotations__}
     form = NodePoolSettingsForm(request.POST or None, initial=initial, cluster=pool.cluster, pool=pool)
-    if request.method == "POST" and form.is_valid() and _updated(request, pool, form):
-        messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
-        return redirect("topology:node-pool-detail", pool.pk)
-    return render(request, "topology/node_pool_edit.html", {**head, "form": form}, status=422 if form.errors else 200)
+    effects: dict[str, Any] = {}
+    if request.method == "POST" and form.is_valid():
+        effects = _effects(request, pool, form.changes())
+        if not effects and _updated(request, pool, form):
+            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
+            return redirect("topology:node-pool-detail", pool.pk)
+    status = 422 if form.errors or effects else 200
+    return render(request, "topology/node_pool_edit.html", {**head, **effects, "form": form}, status=status)
+
+
+def _effects(request: HttpRequest, pool: NodePool, changes: services.NodePoolChanges) -> dict[str, Any]:
+    """What saving would do, if the person has not seen it yet; empty where it does nothing or was confirmed."""
+    if request.POST.get("confirmed"):
+        return {}
+    shown = pool_change(request.user, pool, changes, now=timezone.now())
+    items = impact_items(shown)
+    return {"warnings": items, "impact": sealed(shown)} if items else {}
 
 
 def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -> bool:
     expected = request.POST.get("generation", "")
     generation = int(expected) if expected.isascii() and expected.isdigit() and len(expected) < 18 else None
     try:
-        services.update_node_pool(actor_of(request), pool=pool, changes=form.changes(), expected_generation=generation)
+        services.update_node_pool(
+            actor_of(request),
+            pool=pool,
+            changes=form.changes(),
+            expected_generation=generation,
+            impact=opened(request.POST.get("impact", "")),
+        )
     except InvalidInput as error:
         add_faults(form, error)
     except (Conflict, Stale) as error:
@@ -197,13 +219,19 @@ def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -
 def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     """Attach, swap or detach the topology."""
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
+    require(request.user, "nodepools:update", pool.scope)
     chosen = request.POST.get("topology", "")
+    topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen) if chosen else None
+    effects = _effects(request, pool, {"network_topology": topology})
+    if effects:
+        context = {**_head(request, pk, "overview")[1], **effects, "chosen": chosen, "topology": topology}
+        return render(request, "topology/node_pool_attach.html", context, status=422)
+    shown = opened(request.POST.get("impact", ""))
     try:
-        if not chosen:
-            services.detach_topology(actor_of(request), pool=pool)
+        if topology is None:
+            services.detach_topology(actor_of(request), pool=pool, impact=shown)
         else:
-            topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen)
-            services.attach_topology(actor_of(request), pool=pool, topology=topology)
+            services.attach_topology(actor_of(request), pool=pool, topology=topology, impact=shown)
     except (InvalidInput, Conflict, Stale) as error:
         messages.error(request, error.message)
     else:
@@ -220,7 +248,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == pool.name:
             try:
-                services.delete_node_pool(actor_of(request), pool=pool)
+                services.delete_node_pool(actor_of(request), pool=pool, impact=opened(request.POST.get("impact", "")))
             except Conflict as refused:
                 error = refused.message
             else:
@@ -228,9 +256,11 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
                 return redirect("topology:node-pool-list")
         else:
             error = _("This is not its name.")
+    shown = pool_deletion(request.user, pool, now=timezone.now())
     context = {
         "title": _("Delete node pool %(name)s") % {"name": pool.name},
-        "hits": _hits(pool),
+        "hits": [*_hits(pool), *hits_of(shown)],
+        "impact": sealed(shown),
         "name": pool.name,
         "act": _("Delete node pool"),
         "action_url": reverse("topology:node-pool-delete", args=[pool.pk]),

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
@@ -24,6 +25,8 @@ from topology import presenting, services
 from topology.drawing import draw
 from topology.findings import Severity, find
 from topology.history import timeline
+from topology.impact import topology_deletion
+from topology.impact_words import hits_of, opened, sealed
 from topology.manifests import TopologySpec, binding_manifest, topology_manifest
 from topology.models import NodePool
 from topology.selectors import TopologyRow, foreign_topologies, node_facts, pool_figures, tree_of, visible_topologies
@@ -157,7 +160,9 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == row.name:
             try:
-                services.delete_topology(actor_of(request), topology=row.row)
+                services.delete_topology(
+                    actor_of(request), topology=row.row, impact=opened(request.POST.get("impact", ""))
+                )
             except Conflict as refused:
                 error = refused.message
             else:
@@ -165,9 +170,11 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
                 return redirect("topology:topology-list")
         else:
             error = _("This is not its name.")
+    shown = topology_deletion(request.user, row.row, now=timezone.now())
     context = {
         "title": _("Delete network topology %(name)s") % {"name": row.name},
-        "hits": _hits(row),
+        "hits": [*_hits(row), *hits_of(shown)],
+        "impact": sealed(shown),
         "name": row.name,
         "act": _("Delete topology"),
         "action_url": reverse("topology:topology-delete", args=[row.id]),

@@ -1,0 +1,261 @@
+"""What an edit would do to work and shares, before it is saved: edits of observed shards, compared by the engine.
+
+The result is plain JSON (`Shown`): pages draw it, `dryRun` answers it, the audit entry keeps it. It names only what
+its viewer may see; what is hidden is counted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from clusters.models import Cluster, Node
+from clusters.names import DEFAULT_NODE_POOL
+from clusters.snapshot import Shard, shard_snapshot
+from scheduling.impact import Hit, Impact, Move, compare
+from scheduling.impact_edits import (
+    cordoned,
+    leaving_nodes,
+    pool_topology,
+    without_nodes,
+    without_queues,
+    without_topology,
+)
+from scheduling.shards import POOL_LABEL
+from scheduling.structs import Level, Snapshot, Topology
+from topology.hooks import names_for
+from topology.models import NetworkTopology, NodePool
+
+Shown = dict[str, Any]
+Edit = Callable[[Snapshot], Snapshot]
+
+MOST_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a viewer may call queues and namespaces: the project's name, "" or absent where it may not be told."""
+
+    queues: Mapping[str, str] = field(default_factory=dict)
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+
+def label_of(pool: NodePool) -> str:
+    """The value of the pool's label; "" for the default pool, which has none."""
+    return "" if pool.is_default else pool.name
+
+
+def impact_of(user: Any, cluster: Cluster, edits: Mapping[str, Edit], *, now: datetime) -> Shown:
+    """The effects of `edits`, by pool label, on the shards of a cluster. Empty (`is_empty`) where there are none."""
+    names = None
+    parts: list[Shown] = []
+    for label, edit in edits.items():
+        shard = shard_snapshot(cluster, label, now=now)
+        if not (shard.snapshot.podgroups or shard.snapshot.queues):
+            continue
+        found = compare(shard.snapshot, edit(shard.snapshot), shard.config)
+        names = names or _names(user, cluster)
+        parts.append(shown(label, shard, found, names))
+    return merged(parts)
+
+
+def _names(user: Any, cluster: Cluster) -> Names:
+    queues, namespaces = names_for(user, cluster)
+    return Names(queues, namespaces)
+
+
+def shown(label: str, shard: Shard, found: Impact, names: Names) -> Shown:
+    """One shard's effects as JSON."""
+    return {
+        "pool": label or DEFAULT_NODE_POOL,
+        "workloads": [_workload(hit, label, names) for hit in found.hits[:MOST_SHOWN]],
+        "moreWorkloads": max(len(found.hits) - MOST_SHOWN, 0),
+        "queues": [_queue(move, label, names) for move in found.moves[:MOST_SHOWN]],
+        "gpus": {"before": _plain(found.total_before), "after": _plain(found.total_after)},
+        "unchecked": found.unchecked,
+        "observedAt": shard.observed_at.isoformat() if shard.observed_at else None,
+        "unknown": list(shard.unknown),
+    }
+
+
+def _workload(hit: Hit, label: str, names: Names) -> Shown:
+    namespace, _slash, name = hit.podgroup.partition("/")
+    project = names.namespaces.get(namespace, "")
+    entry: Shown = {
+        "name": name if project else None,
+        "project": project or None,
+        "pool": label or DEFAULT_NODE_POOL,
+        "effect": hit.effect.value,
+        "gpus": _plain(hit.gpus),
+        "pods": hit.pods,
+        "running": hit.running,
+    }
+    if hit.evictor:
+        theirs, _slash, other = hit.evictor.partition("/")
+        owner = names.namespaces.get(theirs, "")
+        entry["for"] = {"name": other if owner else None, "project": owner or None}
+    if hit.topology:
+        entry |= {"topology": hit.topology, "levels": list(dict.fromkeys(hit.levels))}
+    return entry
+
+
+def _queue(move: Move, label: str, names: Names) -> Shown:
+    return {
+        "name": names.queues.get(move.queue) or None,
+        "pool": label or DEFAULT_NODE_POOL,
+        "held": _plain(move.held),
+        "fairShareBefore": None if move.fair_before is None else _plain(move.fair_before),
+        "fairShareAfter": None if move.fair_after is None else _plain(move.fair_after),
+        "before": move.before.value if move.before else None,
+        "after": move.after.value if move.after else None,
+    }
+
+
+def _plain(amount: float) -> int | float:
+    return int(amount) if amount == int(amount) else round(amount, 3)
+
+
+def merged(parts: Sequence[Shown]) -> Shown:
+    """Several pools' effects as one; `isEmpty` where nothing changes for anybody."""
+    return {
+        "isEmpty": not any(part["workloads"] or part["queues"] or part["unchecked"] for part in parts),
+        "workloads": [entry for part in parts for entry in part["workloads"]],
+        "moreWorkloads": sum(part["moreWorkloads"] for part in parts),
+        "queues": [entry for part in parts for entry in part["queues"]],
+        "pools": [{"pool": part["pool"], "gpus": part["gpus"]} for part in parts],
+        "unchecked": sum(part["unchecked"] for part in parts),
+        "observedAt": min((part["observedAt"] for part in parts if part["observedAt"]), default=None),
+        "unknown": sorted({code for part in parts for code in part["unknown"]}),
+    }
+
+
+def pool_change(user: Any, pool: NodePool, changes: Mapping[str, Any], *, now: datetime) -> Shown:
+    """Another label, another topology or none of a pool that exists. Settings of its scheduler move no work at once."""
+    edits: dict[str, Edit] = {}
+    label, outside = label_of(pool), list[str]()
+    if "network_topology" in changes and changes["network_topology"] != pool.network_topology:
+        edits[label] = _topology_edit(pool.network_topology, changes["network_topology"])
+        outside = _outside(pool, changes["network_topology"])
+    key, value = changes.get("label_key", pool.label_key), changes.get("label_value", pool.label_value)
+    if (key, value) != (pool.label_key, pool.label_value) and not pool.is_default:
+        leaving, joining = _membership(pool, key, value)
+        edits[label] = _both(edits.get(label), _members_edit(pool, leaving, joining, label))
+        for other in {node.node_pool for node in joining}:
+            edits[other] = _leaving_edit({node.name for node in joining if node.node_pool == other})
+    found = impact_of(user, pool.cluster, edits, now=now)
+    return {**found, "nodesOutside": outside, "isEmpty": found["isEmpty"] and not outside}
+
+
+def _outside(pool: NodePool, topology: NetworkTopology | None) -> list[str]:
+    """Nodes with GPUs of the pool that lack a label of the topology: nothing that it places lands there."""
+    if topology is None:
+        return []
+    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=label_of(pool), gpu_capacity__gt=0)
+    labels = nodes.order_by("name").values_list("name", "labels")
+    return [name for name, found in labels if not all(found.get(key) for key in topology.levels)]
+
+
+def _topology_edit(old: NetworkTopology | None, new: NetworkTopology | None) -> Edit:
+    struct = topology_struct(new.name, new.levels) if new else None
+    return lambda snapshot: pool_topology(snapshot, old.name if old else "", struct)
+
+
+def topology_struct(name: str, levels: Iterable[str]) -> Topology:
+    """The engine's topology of a name and label keys, broadest first."""
+    return Topology(name, tuple(Level(key) for key in levels))
+
+
+def _both(first: Edit | None, second: Edit) -> Edit:
+    return second if first is None else lambda snapshot: second(first(snapshot))
+
+
+def _membership(pool: NodePool, key: str, value: str) -> tuple[list[Node], list[Node]]:
+    """Nodes that would leave the pool, and nodes that would join it."""
+    nodes = Node.objects.filter(cluster=pool.cluster).only("name", "labels", "node_pool", "cluster_id")
+    leaving, joining = [], []
+    for node in nodes:
+        inside, matches = node.node_pool == pool.name, node.labels.get(key) == value
+        if inside and not matches:
+            leaving.append(node)
+        elif matches and not inside:
+            joining.append(node)
+    return leaving, joining
+
+
+def _members_edit(pool: NodePool, leaving: list[Node], joining: list[Node], label: str) -> Edit:
+    gone = {node.name for node in leaving}
+    now_there = {node.name for node in joining}
+    labels = {node.node_pool for node in joining}
+    cluster = pool.cluster
+
+    def edit(snapshot: Snapshot) -> Snapshot:
+        moved = datetime.fromtimestamp(snapshot.now).astimezone()
+        found = [
+            node
+            for other in labels
+            for node in shard_snapshot(cluster, other, now=moved).snapshot.nodes
+            if node.name in now_there
+        ]
+        return _with_nodes(leaving_nodes(snapshot, gone), found, label)
+
+    return edit
+
+
+def _with_nodes(snapshot: Snapshot, nodes: Sequence[Any], label: str) -> Snapshot:
+    joined = tuple(msgspec.structs.replace(node, labels={**node.labels, POOL_LABEL: label}) for node in nodes)
+    return msgspec.structs.replace(snapshot, nodes=(*snapshot.nodes, *joined))
+
+
+def _leaving_edit(names: set[str]) -> Edit:
+    return lambda snapshot: leaving_nodes(snapshot, names)
+
+
+def pool_deletion(user: Any, pool: NodePool, *, now: datetime) -> Shown:
+    """The pool's queues go, its nodes fall to others."""
+
+    def edit(snapshot: Snapshot) -> Snapshot:
+        without = without_queues(snapshot, {queue.name for queue in snapshot.queues})
+        return leaving_nodes(without, {node.name for node in snapshot.nodes})
+
+    return impact_of(user, pool.cluster, {label_of(pool): edit}, now=now)
+
+
+def topology_deletion(user: Any, topology: NetworkTopology, *, now: datetime) -> Shown:
+    """The object goes from the cluster; gangs of any pool that name it cannot start again."""
+    edits: dict[str, Edit] = {
+        label_of(pool): lambda snapshot: without_topology(snapshot, topology.name)
+        for pool in topology.cluster.node_pools.all()
+    }
+    return impact_of(user, topology.cluster, edits, now=now)
+
+
+def topology_replacement(user: Any, topology: NetworkTopology, levels: Sequence[str], *, now: datetime) -> Shown:
+    """A new topology with these levels on every pool of the old one, which is deleted."""
+    new = topology_struct(f"{topology.name}\u2032", levels)
+    attached = set(topology.node_pools.values_list("pk", flat=True))
+
+    def edit_of(pool: NodePool) -> Edit:
+        if pool.pk not in attached:
+            return lambda snapshot: without_topology(snapshot, topology.name)
+        return lambda snapshot: without_topology(pool_topology(snapshot, topology.name, new), topology.name)
+
+    edits = {label_of(pool): edit_of(pool) for pool in topology.cluster.node_pools.all()}
+    return impact_of(user, topology.cluster, edits, now=now)
+
+
+def node_changes(
+    user: Any, pool: NodePool, *, cordon: Sequence[str] = (), remove: Sequence[str] = (), now: datetime
+) -> Shown:
+    """Nodes of the pool cordoned or removed."""
+
+    def edit(snapshot: Snapshot) -> Snapshot:
+        return cordoned(without_nodes(snapshot, set(remove)), set(cordon))
+
+    return impact_of(user, pool.cluster, {label_of(pool): edit}, now=now)
+
+
+def kept(after: Mapping[str, Any], impact: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The `after` of an audit entry with the impact that was shown, if one was."""
+    return {**after, "impact": impact} if impact and not impact.get("isEmpty") else dict(after)
