@@ -25,6 +25,7 @@ from scheduling.structs import CycleResult, Eviction, Reason, SchedulerConfig, S
 
 MANY_WAITING = 40
 """More waiting gangs than these are looked through beforehand for those that a cycle would place."""
+MOST_CYCLES = 3
 MOST_TRIED = 12
 """So many running gangs are tried as the one whose end makes room."""
 
@@ -194,12 +195,29 @@ class _Trial:
                 self.session.queues.ask(job.queue, total(job.tasks()))
                 self._divide()
         rooms = [room_before(self.session, gang) for gang in open_ones]
-        actions = Actions(self.session.snapshot, self.session.config, session=self.session, jobs=[*self.moving, *jobs])
-        result = actions.run()
+        result = self._cycles(jobs)
         found += [
             (gang, self._found(gang, job, result, room)) for gang, job, room in zip(open_ones, jobs, rooms, strict=True)
         ]
         return found
+
+    def _cycles(self, jobs: Sequence[Job]) -> CycleResult:
+        """Cycles until these gangs change no more: what a cycle leaves of a gang's surplus the next may place."""
+        taking = [*self.moving, *jobs]
+        evicted: list[Eviction] = []
+        pipelined: dict[str, str] = {}
+        for _ in range(MOST_CYCLES):
+            for job in taking:
+                job.errors.clear()
+                job.task_errors.clear()
+            before = sum(job.active for job in jobs)
+            result = Actions(self.session.snapshot, self.session.config, session=self.session, jobs=taking).run()
+            evicted += result.evicted
+            pipelined |= result.pipelined
+            active = sum(job.active for job in jobs)
+            if active == before or not any(job.pending for job in jobs):
+                break
+        return msgspec.structs.replace(result, evicted=tuple(evicted), pipelined=pipelined)
 
     def _found(self, gang: Gang, job: Job, result: CycleResult, room: Before) -> GangPreview:
         names = self.session.nodes.names
