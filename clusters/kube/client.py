@@ -193,14 +193,17 @@ class KubeGateway:
                 return
             parameters["continue"] = answer.metadata.next
 
-    def watch(self, path: str, resource_version: str) -> Iterator[WatchEvent]:
-        """Events after `resource_version` until the server ends the stream.
+    def watch(
+        self, path: str, resource_version: str, *, query: Mapping[str, str] | None = None
+    ) -> Iterator[WatchEvent]:
+        """Events after `resource_version` until the server ends the stream; `query` as in `iter_pages`.
 
         Raises `Gone` for 410, as an HTTP status and as an ERROR event alike; `Unavailable` when nothing came for
         longer than the watch was asked to last (a frozen stream). Objects may hold NUL characters, as in `iter_pages`.
         """
         times = self._transport.connection.timeouts
         parameters = {
+            **(query or {}),
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,

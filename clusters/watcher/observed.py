@@ -12,7 +12,7 @@ from clusters import kinds, wire
 from clusters.kinds import Kind
 from clusters.kube.client import ItemList
 from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
-from clusters.names import QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.names import OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.watcher import rows
 from clusters.watcher.scheduling import SCHEDULER_NAME
 
@@ -30,7 +30,7 @@ class ObservedKind:
     """One stream. `versions`: the kind in each version that may be served, the preferred one first.
 
     `keep` says whether an object is shown at all. `mirrors_deletes`: rows go when their object goes; events stay for
-    a day instead.
+    a day instead. `labels` is the label selector of what the API server sends at all.
     """
 
     versions: tuple[Kind, ...]
@@ -39,11 +39,17 @@ class ObservedKind:
     row: Callable[[Any], Any]
     keep: Callable[[Any], bool] = lambda _: True
     mirrors_deletes: bool = True
+    labels: str = ""
 
     @property
     def name(self) -> str:
         """Key of the stream's state: the plural."""
         return self.versions[0].plural
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What lists and watches ask for beside their page."""
+        return {"labelSelector": self.labels} if self.labels else {}
 
     @property
     def scope(self) -> dict[str, str]:
@@ -91,16 +97,17 @@ def keep_event(event: wire.EventObject) -> bool:
     return event.involved_object.kind in SHOWN_KINDS
 
 
-def _object(*versions: Kind) -> ObservedKind:
+def _object(*versions: Kind, labels: str = "") -> ObservedKind:
     first = versions[0]
     make = partial(rows.object_row, kind=first)
-    return ObservedKind(versions, ClusterObject, wire.AnyObject, make)
+    return ObservedKind(versions, ClusterObject, wire.AnyObject, make, labels=labels)
 
 
 OBSERVED: tuple[ObservedKind, ...] = (
     ObservedKind((kinds.NODE,), Node, wire.NodeObject, rows.node_row),
     ObservedKind((kinds.POD,), Pod, wire.PodObject, rows.pod_row, keep_pod),
     ObservedKind((kinds.EVENT,), ClusterEvent, wire.EventObject, rows.event_row, keep_event, mirrors_deletes=False),
+    _object(kinds.NAMESPACE, labels=OWNER_LABEL),
     _object(kinds.PRIORITY_CLASS),
     _object(kinds.KAI_TOPOLOGY),
     _object(kinds.KAI_QUEUE),

@@ -128,6 +128,7 @@ def _columns(model: type[Observed]) -> list[str]:
 def _change(kind: ObservedKind, row: Any, type_: Any) -> Change:
     labels: dict[str, str] = {}
     owner = namespace = ""
+    about = ("", "")
     if isinstance(row, Node):
         labels, owner = row.labels, row.labels.get(OWNER_LABEL, "")
     elif isinstance(row, ClusterObject):
@@ -136,7 +137,9 @@ def _change(kind: ObservedKind, row: Any, type_: Any) -> Change:
     elif isinstance(row, Pod | ClusterEvent):
         namespace = row.namespace
         labels = _pod_labels(row) if isinstance(row, Pod) else {}
-    return Change(kind.versions[0], type_, row.name, namespace, row.uid, labels, owner)
+    if isinstance(row, ClusterEvent):
+        about = (row.involved_kind, row.involved_name)
+    return Change(kind.versions[0], type_, row.name, namespace, row.uid, labels, owner, about)
 
 
 def _pod_labels(pod: Pod) -> dict[str, str]:

@@ -6,7 +6,7 @@ While it fails, `state` says so: what is shown is stale, never empty.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
@@ -42,6 +42,8 @@ class StreamKind(Protocol):
     def keep(self) -> Callable[[Any], bool]: ...
     @property
     def mirrors_deletes(self) -> bool: ...
+    @property
+    def query(self) -> Mapping[str, str]: ...
     def item_decoder(self) -> "msgspec.json.Decoder[Any]": ...
     def decode_page(self, content: bytes) -> ItemList[Any]: ...
 
@@ -105,7 +107,7 @@ class Stream:
         path = self._kind.path()
         absent = set(self.pending.known)
         resource_version = ""
-        for page in self.gateway.iter_pages(path, self.kind.decode_page):
+        for page in self.gateway.iter_pages(path, self.kind.decode_page, query=self.kind.query):
             self._read_page(page.items, absent)
             resource_version = page.resource_version
             self.state.event_at = datetime.now(UTC)
@@ -127,7 +129,7 @@ class Stream:
         heard = False
         self.state.watches += 1
         decoder = self.kind.item_decoder()
-        for event in self.gateway.watch(self._kind.path(), self.state.resource_version):
+        for event in self.gateway.watch(self._kind.path(), self.state.resource_version, query=self.kind.query):
             if self.stopped.is_set():
                 return
             heard = True

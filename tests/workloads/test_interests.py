@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from clusters import kinds
-from clusters.models import Pod
+from clusters.models import ClusterObject, Pod
 from clusters.watcher.changes import Change
 from tests.workloads.samples import MULTINODE
 from workloads.interests import wake_for
@@ -68,3 +68,23 @@ def test_what_others_wrote_wakes_nothing(cluster: Any, two: Any) -> None:
     )
 
     assert due() == set()
+
+
+def event(kind: str, name: str, namespace: str = "runai-assistant") -> Change:
+    return Change(kinds.EVENT, "added", f"{name}.1", namespace, about=(kind, name))
+
+
+def test_an_event_alone_wakes_the_workload_of_whose_object_it_speaks(cluster: Any, two: Any) -> None:
+    mirrored = {"cluster": cluster, "namespace": "runai-assistant", "resource_version": "1"}
+    Pod.objects.create(**mirrored, uid="p", name="p", created_at=timezone.now(), workload=str(two[0].pk))
+    labels = {"labels": {"muster.dev/workload": str(two[1].pk)}}
+    ClusterObject.objects.create(
+        **mirrored, uid="g", name="pg", created_at=timezone.now(), plural="podgroups", manifest={"metadata": labels}
+    )
+
+    wake_for(cluster, [event("Pod", "p", "elsewhere"), event("Pod", "q")])
+    assert due() == set()
+    wake_for(cluster, [event("Pod", "p") for _ in range(50)])
+    assert due() == {"vllm-disagg"}
+    wake_for(cluster, [event("PodGroup", "pg")])
+    assert due() == {"vllm-disagg", "qwen"}
