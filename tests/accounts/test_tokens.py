@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from datetime import timedelta
 
 import jwt
 import pytest
@@ -219,3 +220,54 @@ def test_secrets_are_stored_as_hashes_only(key):
     assert key.secret not in stored.secret_hash
     assert key.secret.startswith("muster_")
     assert len(stored.secret_hash) == 64
+
+
+def test_signing_keys_change_daily_and_yesterdays_tokens_are_still_good(person):
+    start = timezone.now().replace(hour=23, minute=30)
+    with time_machine.travel(start, tick=False):
+        old = tokens.issue(person)
+    with time_machine.travel(start + timedelta(minutes=45), tick=False):
+        new = tokens.issue(person)
+        assert tokens.verify(old.access, "access")[0] == person
+        assert jwt.get_unverified_header(old.access)["kid"] != jwt.get_unverified_header(new.access)["kid"]
+        # Yesterday's key cannot sign today's token.
+        kid = jwt.get_unverified_header(old.access)["kid"]
+        with pytest.raises(tokens.InvalidToken):
+            tokens.verify(jwt.encode(forged(person), "x" * 32, algorithm="HS256", headers={"kid": kid}), "access")
+
+
+def test_tokens_outlive_an_exchange_of_the_secret_key(person, settings):
+    old = tokens.issue(person).access
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "n" * 60, [settings.SECRET_KEY]
+
+    assert tokens.verify(old, "access")[0] == person
+
+    settings.SECRET_KEY_FALLBACKS = []
+    with pytest.raises(tokens.InvalidToken):
+        tokens.verify(old, "access")
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_authentication_adds_one_query_and_none_while_it_is_fresh(key, person, django_assert_num_queries, with_key):
+    access = tokens.issue(person, key if with_key else None).access
+
+    with django_assert_num_queries(1):
+        tokens.verify(access, "access")
+    with django_assert_num_queries(0):
+        for _ in range(10):
+            tokens.verify(access, "access")
+
+
+def test_what_a_process_knows_of_tokens_is_bounded_and_old_for_seconds_only():
+    assert tokens.STALENESS <= 30
+    assert tokens.MAX_KNOWN <= 10_000
+
+
+def test_requests_do_not_share_what_they_keep_on_their_user(person):
+    access = tokens.issue(person).access
+    first, _key = tokens.verify(access, "access")
+    first._cached_access_rules = ["something"]
+
+    second, _key = tokens.verify(access, "access")
+
+    assert "_cached_access_rules" not in second.__dict__
