@@ -47,14 +47,17 @@ def delete_collection(server: "Server", target: Target, listing: ListOptions, op
 def _check_preconditions(target: Target, entry: Entry, options: DeleteOptions) -> None:
     kind = target.resource.kind
     if options.uid and options.uid != entry.uid:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {entry.uid}"
-        raise conflict(kind.group, kind.plural, target.name, why)
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({entry.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(kind.group, kind.kind, target.name, why)
     if options.resource_version and options.resource_version != str(entry.resource_version):
         why = (
-            f"Precondition failed: ResourceVersion in precondition: {options.resource_version}, "
-            f"ResourceVersion in object meta: {entry.resource_version}"
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({entry.resource_version}). The object might have been modified"
         )
-        raise conflict(kind.group, kind.plural, target.name, why)
+        raise conflict(kind.group, kind.kind, target.name, why)
 
 
 def _grace(target: Target, entry: Entry, options: DeleteOptions) -> int:

@@ -114,13 +114,18 @@ class RunningServer:
             self._tasks.append(asyncio.create_task(self._keeper.run(self.server), name="keeper"))
 
     async def stop(self) -> None:
-        """End watches, stop listening, save."""
+        """End watches, save, stop listening, and save what came meanwhile: to end connections can take longer than
+        whoever stops this process waits."""
         self.server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._save()
         for listener in self.listeners:
             await listener.stop()
+        await self._save()
+
+    async def _save(self) -> None:
         if self._keeper is not None:
             with contextlib.suppress(OSError):
                 await self._keeper.save(self.server)

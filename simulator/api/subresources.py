@@ -38,7 +38,7 @@ async def _scale(server: Server, request: Request, target: Target, path: Resourc
         current = scaling.scale_of(server, target)
         media = request.headers.get("content-type", "").partition(";")[0]
         if media == patching.JSON_PATCH:
-            body = patching.json_patch(target, current, body)
+            body = patching.json_patch(current, body)
         else:
             body = patching.merge_patch(current, body)
     elif request.method != "PUT":

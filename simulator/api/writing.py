@@ -75,7 +75,7 @@ def update(server: "Server", target: Target, body: Object, options: WriteOptions
         raise invalid(kind.group, kind.kind, target.name, [error])
     if version and version != str(entry.resource_version):
         raise modified(kind.group, kind.plural, target.name)
-    check_uid(target, metadata, entry.uid)
+    _check_precondition(target, metadata, entry.uid)
     return store_update(server, target, as_stored(server, resource, new), options, written)
 
 
@@ -238,13 +238,30 @@ def _check_namespace(metadata: Object, target: Target) -> None:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def check_uid(target: Target, metadata: Object, uid: str) -> None:
-    """A uid that is given must be the stored object's ("" where there is none)."""
+def _check_precondition(target: Target, metadata: Object, uid: str) -> None:
+    """A uid that an update gives must be the stored object's."""
     wanted = metadata.get("uid")
     if wanted and wanted != uid:
         kind = target.resource.kind
-        why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
+        key = "/".join(filter(None, ("registry", kind.group, kind.plural, target.namespace, target.name)))
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
+        )
         raise conflict(kind.group, kind.plural, target.name, why)
+
+
+def check_patched_uid(target: Target, metadata: Object, uid: str) -> None:
+    """A patch cannot change a uid, nor make an object that has one already (`uid` is "" where there is none)."""
+    wanted = metadata.get("uid")
+    if not wanted or wanted == uid:
+        return
+    kind = target.resource.kind
+    if not uid:
+        why = f"uid mismatch: the provided object specified uid {wanted}, and no existing object was found"
+        raise conflict(kind.group, kind.plural, target.name, why)
+    error = field_invalid("metadata.uid", wanted, "field is immutable")
+    raise invalid(kind.group, kind.kind, target.name, [error])
 
 
 def _name_mismatch(given: str, wanted: str) -> str:

@@ -36,7 +36,7 @@ class Normaliser:
         found = {}
         generated = value.get("generateName") if isinstance(value.get("name"), str) else None
         for key, item in sorted(value.items()):
-            if key in DROPPED:
+            if key in DROPPED or (key == "details" and not item):  # empty details say nothing
                 continue
             if key == "resourceVersion":
                 found[key] = self._version(item) if "uid" in value else "LIST"

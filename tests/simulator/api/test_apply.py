@@ -182,15 +182,18 @@ def test_an_undeclared_field_in_an_apply_is_500_without_a_reason(verbs: Verbs) -
     assert error.message.endswith("): .spec.parent: field not declared in schema")
 
 
-def test_a_stale_version_or_another_uid_in_an_apply_is_409(verbs: Verbs) -> None:
+def test_a_stale_version_or_another_uid_in_an_apply_is_refused(verbs: Verbs) -> None:
     verbs.apply(KAI_QUEUE, queue({"quota": 1}), "a")
     stale = {**queue({"quota": 2}), "metadata": {"name": "ssa", "resourceVersion": "1"}}
     other = {**queue({"quota": 2}), "metadata": {"name": "ssa", "uid": "x"}}
     absent = {**queue({"quota": 2}), "metadata": {"name": "never-made", "uid": "x"}}
 
     assert "the object has been modified" in verbs.refused(verbs.apply, KAI_QUEUE, stale, "a").message
-    assert verbs.refused(verbs.apply, KAI_QUEUE, other, "a").code == 409
-    assert verbs.refused(verbs.apply, KAI_QUEUE, absent, "a").code == 409
+    assert "metadata.uid: Invalid value" in verbs.refused(verbs.apply, KAI_QUEUE, other, "a").message
+    assert (
+        "uid mismatch: the provided object specified uid x"
+        in verbs.refused(verbs.apply, KAI_QUEUE, absent, "a").message
+    )
     assert verbs.get(KAI_QUEUE, "never-made") is None
 
 

@@ -38,7 +38,10 @@ def test_a_wrong_uid_or_version_is_409(verbs: Verbs) -> None:
     version = verbs.refused(verbs.delete, CONFIG_MAP, "a", "default", resource_version="1")
 
     assert uid.code == version.code == 409
-    assert "Precondition failed: UID in precondition: other, UID in object meta: " in uid.message
+    assert uid.message.startswith(
+        'Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (other) does not match the UID in '
+    )
+    assert version.message.endswith("The object might have been modified")
 
 
 def test_an_absent_object_is_404(verbs: Verbs) -> None:

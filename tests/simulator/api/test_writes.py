@@ -263,11 +263,13 @@ def test_two_pod_groups_of_one_name_live_in_two_namespaces(verbs: Verbs) -> None
 
 
 def test_a_uid_in_an_update_must_be_the_objects(verbs: Verbs) -> None:
-    verbs.create(KAI_QUEUE, QUEUE)
-    error = verbs.refused(verbs.patch, KAI_QUEUE, "q", {"metadata": {"uid": "other"}})
+    made = verbs.create(KAI_QUEUE, QUEUE)
+    patched = verbs.refused(verbs.patch, KAI_QUEUE, "q", {"metadata": {"uid": "other"}})
+    updated = verbs.refused(verbs.update, KAI_QUEUE, made | {"metadata": made["metadata"] | {"uid": "other"}})
 
-    assert error.code == 409
-    assert "Precondition failed: UID in precondition: other" in error.message
+    assert (patched.code, updated.code) == (422, 409)
+    assert patched.message.endswith('metadata.uid: Invalid value: "other": field is immutable')
+    assert "Precondition failed: UID in precondition: other" in updated.message
 
 
 def test_what_a_client_was_given_never_changes(verbs: Verbs) -> None:
