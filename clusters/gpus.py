@@ -12,7 +12,8 @@ class GpuStrip:
 
     `over` is what pods hold beyond what their nodes can give (GPUs that failed under them, nodes that are gone); it is
     not in the sum. MIG slices are counted apart, by resource name. `uncounted` pods hold a part that is not known, so
-    it is in none of these: they ask for GPU memory on nodes that do not tell theirs.
+    it is in none of these: they ask for GPU memory on nodes that do not tell theirs. Unless `known`, no node was ever
+    read, so that the zeros are none.
     """
 
     total: int
@@ -24,6 +25,7 @@ class GpuStrip:
     nodes: int
     mig: Mapping[str, int]
     uncounted: int = 0
+    known: bool = True
 
     def __add__(self, other: "GpuStrip") -> "GpuStrip":
         """Both together."""
@@ -38,6 +40,7 @@ class GpuStrip:
             self.nodes + other.nodes,
             slices,
             self.uncounted + other.uncounted,
+            self.known or other.known,
         )
 
 

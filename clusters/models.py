@@ -53,6 +53,11 @@ class Cluster(DesiredState):
         """Where it lies, for permissions."""
         return Scope(self.pk)
 
+    @property
+    def nodes_read(self) -> bool:
+        """Whether its nodes were ever listed: before, no row means nothing."""
+        return bool((self.streams.get("nodes") or {}).get("listedAt"))
+
 
 class Observed(models.Model):
     """Base of rows that mirror an object of a cluster; only the watcher writes them.

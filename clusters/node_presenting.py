@@ -29,13 +29,14 @@ def gpu_tiles(strip: GpuStrip) -> list[dict[str, Any]]:
     over = _("%(n)s more held than there are") % {"n": number(strip.over)} if strip.over else ""
     if strip.uncounted:
         over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
-    return [
-        {"label": _("GPUs"), "value": strip.total, "sub": nodes},
+    tiles: list[dict[str, Any]] = [
+        {"label": _("GPUs"), "value": strip.total, "sub": nodes if strip.known else ""},
         {"label": _("Allocated"), "value": strip.allocated, "state": "allocated", "sub": over},
         {"label": _("Free"), "value": strip.free, "state": "free"},
         {"label": _("Cordoned"), "value": strip.cordoned, "state": "cordoned"},
         {"label": _("Unhealthy"), "value": strip.unhealthy, "state": "unhealthy"},
     ]
+    return tiles if strip.known else [{**tile, "value": None} for tile in tiles]
 
 
 def uncounted_words(pods: int) -> str:
@@ -187,7 +188,9 @@ def map_groups(groups: Sequence[Group], unit: str = "%") -> list[dict[str, Any]]
 
 
 def map_legend(strip: GpuStrip) -> list[dict[str, Any]]:
-    """The states of GPUs with their counts."""
+    """The states of GPUs with their counts; none that are not known."""
+    if not strip.known:
+        return []
     return [
         {"state": "allocated", "label": _("Allocated"), "count": strip.allocated},
         {"state": "free", "label": _("Free"), "count": strip.free},

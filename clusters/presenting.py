@@ -88,12 +88,13 @@ def cluster_crumbs(cluster: Cluster | None = None) -> list[dict[str, str]]:
     return crumbs
 
 
-def cluster_facts(cluster: Cluster, nodes: int) -> list[dict[str, Any]]:
-    """The facts in a cluster's head."""
+def cluster_facts(cluster: Cluster, nodes: int | None) -> list[dict[str, Any]]:
+    """The facts in a cluster's head; `nodes` is None where they were never read."""
+    shown = _("not known") if nodes is None else nodes
     return [
         {"label": _("API server"), "value": cluster.server},
         {"label": _("Kubernetes"), "value": cluster.kubernetes_version or _("not known")},
-        {"label": _("Nodes"), "value": nodes, "url": f"{reverse('clusters:node-list')}?cluster={cluster.pk}"},
+        {"label": _("Nodes"), "value": shown, "url": f"{reverse('clusters:node-list')}?cluster={cluster.pk}"},
         {"label": _("Id"), "value": str(cluster.pk)},
     ]
 

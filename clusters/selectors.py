@@ -1,7 +1,7 @@
 """Reads clusters, nodes and what is held on them. Nothing here asks a cluster."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -43,7 +43,23 @@ class WatchState:
 
 def gpu_strip(user: Viewer, cluster: Cluster | None = None, *, nodes: QuerySet[Node] | None = None) -> GpuStrip:
     """The strip over the nodes that `user` sees: of one cluster, of a given set of nodes, or of all. 3 queries at most,
-    and two more for each large cluster that has changed since it was asked for."""
+    and two more for each large cluster that has changed since it was asked for; 1 where there is no node."""
+    strip = _strip(user, cluster, nodes)
+    if strip.nodes or nodes is not None:
+        return strip
+    rows = [cluster] if cluster else list(Cluster.objects.visible_to(user).only("pk", "streams"))
+    return replace(strip, known=not rows or any(row.nodes_read for row in rows))
+
+
+def never_read(cluster_ids: Iterable[Any]) -> frozenset[Any]:
+    """Those clusters of which no node was ever listed: their zeros are none. 1 query, none without an id."""
+    asked = set(cluster_ids)
+    nodes = Node.objects.filter(cluster=OuterRef("pk"))
+    rows = Cluster.objects.filter(~Exists(nodes), pk__in=asked).only("pk", "streams") if asked else ()
+    return frozenset(row.pk for row in rows if not row.nodes_read)
+
+
+def _strip(user: Viewer, cluster: Cluster | None, nodes: QuerySet[Node] | None) -> GpuStrip:
     only = [cluster] if cluster else None
     if nodes is not None:
         return _gpu_strip(user, only, nodes)

@@ -1,6 +1,7 @@
 """The lists of this package."""
 
 from decimal import Decimal
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
@@ -29,6 +30,16 @@ def free_gpus(row: Node) -> Decimal:
     return max(Decimal(row.free), Decimal(0))  # type: ignore[attr-defined]
 
 
+def nodes_read(row: Any) -> int | None:
+    """Nodes of a row of `selectors.cluster_list`; None where the cluster was never heard."""
+    return row.node_count if row.last_contact_at else None
+
+
+def gpus_read(row: Any) -> int | None:
+    """The same of its GPUs."""
+    return row.gpu_count if row.last_contact_at else None
+
+
 CLUSTERS = TableSpec(
     name="clusters",
     row_template="clusters/cluster_list.html#row",
@@ -37,8 +48,8 @@ CLUSTERS = TableSpec(
         Column(key="name", label=_("Name"), sort=("name",)),
         Column(key="phase", label=_("State"), sort=("phase",)),
         Column(key="kubernetes_version", label=_("Kubernetes"), sort=("kubernetes_version",), spare=True),
-        Column(key="node_count", label=_("Nodes"), sort=("node_count",), numeric=True),
-        Column(key="gpu_count", label=_("GPUs"), sort=("gpu_count",), numeric=True),
+        Column(key="node_count", label=_("Nodes"), sort=("node_count",), numeric=True, csv=nodes_read),
+        Column(key="gpu_count", label=_("GPUs"), sort=("gpu_count",), numeric=True, csv=gpus_read),
         Column(key="server", label=_("API server"), grow=True),
         Column(key="last_contact_at", label=_("Last contact"), sort=("last_contact_at",)),
     ),

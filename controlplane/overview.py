@@ -1,7 +1,7 @@
 """What the overview says, read from the packages below: every figure opens the list behind it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -137,8 +137,8 @@ def strip_tiles(strip: GpuStrip, pools: int, query: str) -> list[Tile]:
     over = gettext("%(n)s held beyond what nodes can give") % {"n": in_words(strip.over)} if strip.over else ""
     if strip.uncounted:
         over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
-    return [
-        Tile(gettext("GPUs in total"), strip.total, sub=f"{count}, {pooled}", url=where()),
+    tiles = [
+        Tile(gettext("GPUs in total"), strip.total, sub=f"{count}, {pooled}" if strip.known else pooled, url=where()),
         Tile(
             gettext("Allocated"),
             strip.allocated,
@@ -151,6 +151,7 @@ def strip_tiles(strip: GpuStrip, pools: int, query: str) -> list[Tile]:
         Tile(gettext("Cordoned"), strip.cordoned, url=where("state==Cordoned"), state="cordoned"),
         Tile(gettext("Unhealthy"), strip.unhealthy, url=where("state==Unhealthy"), state="unhealthy"),
     ]
+    return tiles if strip.known else [replace(tile, value=None) for tile in tiles]
 
 
 def strip_parts(strip: GpuStrip) -> list[tuple[str, Decimal]]:

@@ -12,6 +12,7 @@ from accounts.permissions import has_right
 from clusters.drift import differences
 from clusters.kinds import Kind
 from clusters.models import ClusterObject
+from clusters.selectors import never_read
 from core.templatetags.quantities import number
 from core.templatetags.ui import and_more
 from topology.models import NetworkTopology, NodePool
@@ -36,11 +37,14 @@ class TopologyListRow:
     tree: Tree
     made_by: str = ""
     url: str = ""
+    known: bool = True
 
 
 def topology_list_rows(rows: Sequence[TopologyRow]) -> list[TopologyListRow]:
-    """Lines with the figures of their trees; two queries a cluster."""
+    """Lines with the figures of their trees, which are not `known` where no node was ever read; two queries a cluster
+    and one."""
     trees = trees_of(rows)
+    unread = never_read(row.cluster.pk for row in rows if not trees[row.id].total_nodes)
     return [
         TopologyListRow(
             pk=row.id,
@@ -54,6 +58,7 @@ def topology_list_rows(rows: Sequence[TopologyRow]) -> list[TopologyListRow]:
             tree=trees[row.id],
             made_by=row.made_by if row.is_foreign else "",
             url=reverse("topology:topology-detail", args=[row.id]),
+            known=row.cluster.pk not in unread,
         )
         for row in rows
     ]
@@ -93,12 +98,7 @@ def topology_head(user: Any, row: TopologyRow, tree: Tree, tab: str) -> dict[str
         "why": worst_sentence(row.row.conditions) if row.row else "",
         "facts": [
             {"label": _("Levels, broadest first"), "value": " › ".join(map(short_key, row.levels))},
-            {"label": _("Domains"), "value": " › ".join(number(count) for count in tree.counts)},
-            {
-                "label": _("Nodes in the tree"),
-                "value": number(tree.nodes_inside),
-                "note": _("of %(n)s") % {"n": number(tree.total_nodes)},
-            },
+            *_tree_facts(row, tree),
             {"label": _("Node pools"), "value": and_more(row.pools) or "–"},
             {
                 "label": _("Cluster"),
@@ -115,6 +115,16 @@ def topology_head(user: Any, row: TopologyRow, tree: Tree, tab: str) -> dict[str
         "may_attach": row.row is not None and has_right(user, "nodepools:update", row.row.scope),
         "menu": _topology_menu(user, row),
     }
+
+
+def _tree_facts(row: TopologyRow, tree: Tree) -> list[dict[str, Any]]:
+    if not tree.total_nodes and never_read([row.cluster.pk]):
+        return [{"label": _("Nodes in the tree"), "value": _("not known"), "note": _("none was read yet")}]
+    inside, total = number(tree.nodes_inside), _("of %(n)s") % {"n": number(tree.total_nodes)}
+    return [
+        {"label": _("Domains"), "value": " › ".join(number(count) for count in tree.counts)},
+        {"label": _("Nodes in the tree"), "value": inside, "note": total},
+    ]
 
 
 def topology_topics(row: TopologyRow) -> str:
@@ -144,7 +154,6 @@ def pool_head(user: Any, pool: NodePool, figures: PoolFigures, tab: str) -> dict
     topology = pool.network_topology
     tabs = [("overview", _("Overview"), None), ("nodes", _("Nodes"), figures.nodes), ("events", _("Events"), None)]
     tabs.append(("yaml", _("YAML"), None))
-    held = number(figures.gpus.allocated)
     return {
         "pool": pool,
         "figures": figures,
@@ -153,8 +162,7 @@ def pool_head(user: Any, pool: NodePool, figures: PoolFigures, tab: str) -> dict
         "why": worst_sentence(pool.conditions),
         "facts": [
             {"label": _("Node label"), "value": _label(pool)},
-            {"label": _("GPUs"), "value": number(figures.gpus.total), "note": _("%(n)s held") % {"n": held}},
-            {"label": _("Nodes"), "value": number(figures.nodes)},
+            *_pool_facts(figures),
             {
                 "label": _("Network topology"),
                 "value": topology.name if topology else "–",
@@ -174,6 +182,16 @@ def pool_head(user: Any, pool: NodePool, figures: PoolFigures, tab: str) -> dict
         "may_update": has_right(user, "nodepools:update", pool.scope),
         "menu": _pool_menu(user, pool),
     }
+
+
+def _pool_facts(figures: PoolFigures) -> list[dict[str, Any]]:
+    if not figures.known:
+        return [{"label": _("Nodes"), "value": _("not known"), "note": _("none was read yet")}]
+    held = _("%(n)s held") % {"n": number(figures.gpus.allocated)}
+    return [
+        {"label": _("GPUs"), "value": number(figures.gpus.total), "note": held},
+        {"label": _("Nodes"), "value": number(figures.nodes)},
+    ]
 
 
 def _label(pool: NodePool) -> str:

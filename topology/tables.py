@@ -1,5 +1,7 @@
 """The lists of topologies and node pools: columns, filters, sort."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from core.filters import Filter
@@ -11,6 +13,12 @@ _POOL_PHASES = tuple(
     (phase, PHASES.get(phase, ("", "", phase))[2])
     for phase in ("Ready", "Creating", "Updating", "Empty", "Unschedulable", "Deleting")
 )
+
+
+def _if_known(row: Any, figure: object) -> object:
+    """An empty cell where no node was ever read: that is no 0."""
+    return figure if row.known else None
+
 
 TOPOLOGIES = TableSpec(
     name="network-topologies",
@@ -28,9 +36,18 @@ TOPOLOGIES = TableSpec(
             csv=lambda row: " > ".join(row.levels),
         ),
         Column(key="pools", label=_("Node pools"), csv=lambda row: " ".join(row.pools)),
-        Column(key="domains", label=_("Domains per level"), csv=lambda row: " ".join(map(str, row.counts))),
-        Column(key="inside", label=_("Nodes in the tree"), numeric=True, csv=lambda row: row.tree.nodes_inside),
-        Column(key="outside", label=_("Outside"), numeric=True, csv=lambda row: len(row.tree.outside)),
+        Column(
+            key="domains",
+            label=_("Domains per level"),
+            csv=lambda row: " ".join(map(str, row.counts)) if row.known else None,
+        ),
+        Column(
+            key="inside",
+            label=_("Nodes in the tree"),
+            numeric=True,
+            csv=lambda row: _if_known(row, row.tree.nodes_inside),
+        ),
+        Column(key="outside", label=_("Outside"), numeric=True, csv=lambda row: _if_known(row, len(row.tree.outside))),
     ),
     default_sort="name",
     search=("name", "levels"),
@@ -63,10 +80,22 @@ NODE_POOLS = TableSpec(
             sort=("label_key", "label_value"),
             csv=lambda row: f"{row.pool.label_key}={row.pool.label_value}" if row.pool.label_key else "",
         ),
-        Column(key="nodes", label=_("Nodes"), numeric=True, csv=lambda row: row.figures.nodes),
-        Column(key="gpus", label=_("GPUs"), numeric=True, csv=lambda row: row.figures.gpus.total),
-        Column(key="allocated", label=_("Allocated"), numeric=True, csv=lambda row: row.figures.gpus.allocated),
-        Column(key="free", label=_("Whole nodes free"), numeric=True, csv=lambda row: row.figures.whole_free),
+        Column(key="nodes", label=_("Nodes"), numeric=True, csv=lambda row: _if_known(row.figures, row.figures.nodes)),
+        Column(
+            key="gpus", label=_("GPUs"), numeric=True, csv=lambda row: _if_known(row.figures, row.figures.gpus.total)
+        ),
+        Column(
+            key="allocated",
+            label=_("Allocated"),
+            numeric=True,
+            csv=lambda row: _if_known(row.figures, row.figures.gpus.allocated),
+        ),
+        Column(
+            key="free",
+            label=_("Whole nodes free"),
+            numeric=True,
+            csv=lambda row: _if_known(row.figures, row.figures.whole_free),
+        ),
         Column(
             key="topology",
             label=_("Network topology"),

@@ -40,7 +40,7 @@ def cluster_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "topics": f"clusters.Cluster.{cluster.pk}",
         "crumbs": presenting.cluster_crumbs(),
         "heading": cluster.name,
-        "facts": presenting.cluster_facts(cluster, strip.nodes),
+        "facts": presenting.cluster_facts(cluster, strip.nodes if strip.known else None),
         "tiles": node_presenting.gpu_tiles(strip),
         "components": presenting.component_views(cluster),
         "conditions": presenting.condition_views(cluster.conditions),

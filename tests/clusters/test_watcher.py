@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -347,59 +346,6 @@ def test_pod_resources_count_init_containers_and_sidecars_as_the_scheduler_does(
 
     # init: mesh 0.5 + pull 4 = 4.5 cores; running: side 0.5 + mesh 0.5 = 1 core, 2 GiB
     assert (row.gpus, row.cpu_millicores, row.memory_bytes) == (2, 4500, 2 * 2**30)
-
-
-@pytest.mark.parametrize(
-    ("annotations", "gpus"),
-    [
-        ({"gpu-fraction": "0.6", "gpu-fraction-num-devices": "2"}, "1.2"),  # field report 8
-        ({"gpu-fraction": "0.1"}, "0.1"),
-        ({"gpu-fraction": "abc"}, "0"),
-        ({"gpu-fraction": "NaN"}, "0"),
-    ],
-)
-def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str) -> None:
-    from clusters.watcher.rows import pod_row
-
-    manifest = pod("p", gpus=0)
-    manifest["metadata"]["annotations"] = annotations
-
-    assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
-
-
-def test_an_init_container_that_cannot_start_is_the_reason() -> None:
-    from clusters.watcher.rows import pod_row
-
-    manifest = pod("p")
-    failing = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "late" not found'}}
-    manifest["status"] = {
-        "phase": "Pending",
-        "containerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
-        "initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}, {"state": failing}],
-    }
-
-    row = pod_row(decoded(manifest, wire.PodObject))
-
-    assert (row.reason, row.message) == ("CreateContainerConfigError", 'secret "late" not found')
-
-
-def test_field_report_9_gpu_memory_is_charged_by_what_the_node_has_whichever_is_read_first(mine: Cluster) -> None:
-    asking = pod("p", gpus=0, nodeName="n1")
-    asking["metadata"]["annotations"] = {"gpu-memory": "20000", "gpu-fraction-num-devices": "2"}
-    unlabelled = node("n1")
-    labelled = node("n1", version=2, labels={"nvidia.com/gpu.memory": "80000"})
-
-    held = []
-    for kind, item, struct in (
-        ("pods", asking, wire.PodObject),
-        ("nodes", unlabelled, wire.NodeObject),
-        ("nodes", labelled, wire.NodeObject),
-        ("pods", asking, wire.PodObject),
-    ):
-        store.write_batch(mine.pk, ME, KINDS[kind], batch_of(decoded(item, struct)))
-        held.append(Pod.objects.values_list("gpus", flat=True).first())
-
-    assert held == [0, 0, Decimal("0.5"), Decimal("0.5")]
 
 
 def test_each_batch_of_nodes_or_pods_raises_the_version_by_which_pages_keep_what_they_computed(mine: Cluster) -> None:

@@ -11,7 +11,7 @@ from django.db.models import Sum
 from clusters.kept import kept
 from clusters.models import Node, Pod
 from clusters.names import DEFAULT_NODE_POOL
-from clusters.selectors import observed_versions
+from clusters.selectors import never_read, observed_versions
 from topology.models import NodePool
 from topology.suggestions import NodeFacts
 from topology.tree import Gpus
@@ -59,18 +59,20 @@ def takes_work(node: Node) -> bool:
 
 @dataclass(slots=True)
 class PoolFigures:
-    """What a pool has. `whole_free`: nodes on which every GPU is free; `outside`: GPU nodes that lack a level label."""
+    """What a pool has. `whole_free`: nodes on which every GPU is free; `outside`: GPU nodes that lack a level label.
+    Unless `known`, no node of its cluster was ever read, so that the zeros are none."""
 
     nodes: int = 0
     gpu_nodes: int = 0
     whole_free: int = 0
     gpus: Gpus = field(default_factory=Gpus)
     outside: int = 0
+    known: bool = True
 
 
 def pool_figures(pools: Sequence[NodePool]) -> dict[int, PoolFigures]:
     """Figures by pool id. One query, and two for all pools together; of a large cluster only when its nodes or pods
-    changed."""
+    changed; one more where no pool of a cluster has a node."""
     by_cluster: dict[Any, list[NodePool]] = {}
     for pool in pools:
         by_cluster.setdefault(pool.cluster_id, []).append(pool)
@@ -80,6 +82,10 @@ def pool_figures(pools: Sequence[NodePool]) -> dict[int, PoolFigures]:
         same = by_cluster[cluster_id]
         key = tuple((pool.pk, pool.name, _levels(pool)) for pool in same)
         figures |= kept(("pools", cluster_id, key), version, partial(_figures_of, same))
+    read = {pool.cluster_id for pool in pools if figures[pool.pk].nodes}
+    unread = never_read({pool.cluster_id for pool in pools} - read)
+    for pool in pools:
+        figures[pool.pk].known = pool.cluster_id not in unread
     return figures
 
 

@@ -1,0 +1,68 @@
+"""What the watcher makes of pods: the GPUs that they ask for or hold, and why they wait."""
+
+from decimal import Decimal
+
+import pytest
+
+from clusters import wire
+from clusters.models import Cluster, Pod
+from clusters.watcher import store
+from clusters.watcher.rows import pod_row
+from tests.clusters.objects import node, pod
+from tests.clusters.test_watcher import KINDS, ME, batch_of, decoded
+
+
+@pytest.fixture
+def mine(cluster: Cluster) -> Cluster:
+    """A cluster whose lease this watcher has."""
+    assert store.claim(cluster.pk, ME)
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("annotations", "gpus"),
+    [
+        ({"gpu-fraction": "0.6", "gpu-fraction-num-devices": "2"}, "1.2"),  # field report 8
+        ({"gpu-fraction": "0.1"}, "0.1"),
+        ({"gpu-fraction": "abc"}, "0"),
+        ({"gpu-fraction": "NaN"}, "0"),
+    ],
+)
+def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str) -> None:
+    manifest = pod("p", gpus=0)
+    manifest["metadata"]["annotations"] = annotations
+
+    assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
+
+
+def test_an_init_container_that_cannot_start_is_the_reason() -> None:
+    manifest = pod("p")
+    failing = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "late" not found'}}
+    manifest["status"] = {
+        "phase": "Pending",
+        "containerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
+        "initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}, {"state": failing}],
+    }
+
+    row = pod_row(decoded(manifest, wire.PodObject))
+
+    assert (row.reason, row.message) == ("CreateContainerConfigError", 'secret "late" not found')
+
+
+def test_field_report_9_gpu_memory_is_charged_by_what_the_node_has_whichever_is_read_first(mine: Cluster) -> None:
+    asking = pod("p", gpus=0, nodeName="n1")
+    asking["metadata"]["annotations"] = {"gpu-memory": "20000", "gpu-fraction-num-devices": "2"}
+    unlabelled = node("n1")
+    labelled = node("n1", version=2, labels={"nvidia.com/gpu.memory": "80000"})
+
+    held = []
+    for kind, item, struct in (
+        ("pods", asking, wire.PodObject),
+        ("nodes", unlabelled, wire.NodeObject),
+        ("nodes", labelled, wire.NodeObject),
+        ("pods", asking, wire.PodObject),
+    ):
+        store.write_batch(mine.pk, ME, KINDS[kind], batch_of(decoded(item, struct)))
+        held.append(Pod.objects.values_list("gpus", flat=True).first())
+
+    assert held == [0, 0, Decimal("0.5"), Decimal("0.5")]
