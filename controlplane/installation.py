@@ -6,6 +6,7 @@ import secrets
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -16,6 +17,7 @@ from controlplane import health, prepare, processes, simulated
 from controlplane.celery import app
 from controlplane.prepare import CannotStart
 from controlplane.reconcilers import RECONCILERS
+from controlplane.simulated import DefaultCluster
 from controlplane.supervisor import Child, Say, Supervisor
 from core import broker, leases
 from core.catalogues import compile_catalogue
@@ -24,13 +26,22 @@ FLEETS = ("small", "large", "empty")
 READY_SECONDS = 120.0
 
 
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The default cluster: which kind of one, what it holds, and whether Muster's examples are put on it."""
+
+    cluster: str
+    fleet: str
+    seed: bool
+
+
 class Installation:
     """Started once; `stop` may be called at any time, also when `start` failed halfway."""
 
-    def __init__(self, *, data_dir: Path, host: str, port: int, fleet: str, seed: bool, say: Say) -> None:
+    def __init__(self, *, data_dir: Path, host: str, port: int, holding: Holding, say: Say) -> None:
         self._data_dir = data_dir
         self._host, self._port = host, port
-        self._fleet, self._seed = fleet, seed
+        self._holding = holding
         self._say = say
         self._lock: IO[str] | None = None
         self._supervisor: Supervisor | None = None
@@ -44,20 +55,20 @@ class Installation:
         supervisor = self._supervisor = Supervisor(self._data_dir / "logs", _environment(self._data_dir), self._say)
         self._say(f"Starting Muster in {self._data_dir} …")
         self._start_broker(supervisor)
-        simulator_port = simulated.port(self._data_dir / "simulator")
-        simulator = supervisor.start(self._simulator(simulator_port))
+        default = self._default_cluster()
+        cluster = supervisor.start(Child(_process_name(default), default.command, foundation=True))
         call_command("migrate", verbosity=0, interactive=False)
         compile_catalogue()
         _free_rows_of_last_run()
         administrator, password = prepare.ensure_administrator()
         web = supervisor.start(Child("web", processes.web(self._host, self._port)))
-        self._await(supervisor, simulator, lambda: _answers(simulator_port, "/readyz"))
-        simulated.register(self._data_dir / "simulator" / "kubeconfig", administrator)
+        self._await(supervisor, cluster, default.is_ready)
+        simulated.register(default.kubeconfig, administrator, name=default.name)
         self._start_workers(supervisor)
         self._await(supervisor, web, lambda: _answers(self._port, "/healthz", self._host))
-        if self._seed:
-            self._await(supervisor, web, simulated.is_observed)
-            simulated.seed(administrator)
+        if self._holding.seed:
+            self._await(supervisor, web, lambda: simulated.is_observed(default.name))
+            simulated.seed(default.name, administrator)
         self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and _is_whole())
         self._greet(administrator.email, password, time.monotonic() - began)
 
@@ -88,10 +99,10 @@ class Installation:
         app.conf.update(broker_url=url)
         self._await(supervisor, child, broker.is_alive)
 
-    def _simulator(self, port: int) -> Child:
-        directory = self._data_dir / "simulator"
-        directory.mkdir(exist_ok=True)
-        return Child("simulator", processes.simulator(port, directory, self._fleet), foundation=True)
+    def _default_cluster(self) -> DefaultCluster:
+        if self._holding.cluster == simulated.REAL:
+            return simulated.real(self._data_dir, self._holding.fleet)
+        return simulated.simulated(self._data_dir, self._holding.fleet, _answers)
 
     def _start_workers(self, supervisor: Supervisor) -> None:
         supervisor.start(Child("watcher", processes.watcher()))
@@ -111,6 +122,10 @@ class Installation:
         else:
             self._say(f"Sign in as {email}.")
         self._say("Ctrl-C stops everything.")
+
+
+def _process_name(default: DefaultCluster) -> str:
+    return "simulator" if default.name == simulated.SIMULATED else "cluster"
 
 
 def _environment(data_dir: Path) -> dict[str, str]:

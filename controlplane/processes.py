@@ -45,6 +45,18 @@ def simulator(port: int, data_dir: Path, fleet: str) -> Command:
     return [PYTHON, "-m", "simulator", *options, "--kubeconfig", str(data_dir / "kubeconfig")]
 
 
+def real_cluster_build() -> Command:
+    """Builds the real cluster's programs, once."""
+    return [PYTHON, "-m", "tests.cluster", "build"]
+
+
+def real_cluster(data_dir: Path, fleet: str) -> Command:
+    """A real control plane with KWOK's nodes and the simulator's actors, in place of the simulated cluster."""
+    backend = os.environ.get("MUSTER_GROVE_BACKEND", "podgrouper")
+    options = ["--directory", str(data_dir), "--fleet", fleet, "--grove-backend", backend]
+    return [PYTHON, "-m", "tests.cluster", "serve", *options]
+
+
 def broker(port: int, data_dir: Path, password: str) -> Command:
     """An embedded Valkey on loopback. It keeps nothing: what must not be lost is in the database."""
     config = data_dir / "valkey.conf"

@@ -128,6 +128,7 @@ async def _serving(given: argparse.Namespace, directory: Path) -> int:
         await platform.furnish(cluster, given.fleet)
         await asyncio.to_thread(platform.register_account, cluster)
         seconds, memory = time.monotonic() - began, cluster.memory() / 1024**2
+        (directory / "ready").touch()
         _say(f"The real cluster is ready ({seconds:.1f} s, {memory:.0f} MiB): KUBECONFIG={cluster.kubeconfig}")
         await platform.act(cluster, stop, grove_backend=given.grove_backend == "grove")
     finally:

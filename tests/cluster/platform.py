@@ -29,6 +29,7 @@ ACTORS = (PLATFORM - {"kubelet", "nodes", "exporters"}) | {"components"}
 """KWOK plays the kubelets; nothing can be asked for metrics. The platform's own Deployments have no pods."""
 PLATFORM_CONTROLLERS = f"{CONTROLLERS},-deployment-controller,-replicaset-controller"
 WAIT_SECONDS = 30.0
+LOOK_SECONDS = 0.5
 
 
 def our_crds() -> list[Object]:
@@ -144,10 +145,19 @@ async def act(cluster: RealCluster, stop: asyncio.Event, *, grove_backend: bool)
     options = ActorOptions(actors=ACTORS, grove_kai_backend=grove_backend)
     async with HttpClient.from_kubeconfig(cluster.kubeconfig) as client:
         actors = asyncio.create_task(run_actors(client, None, options))
-        stopped = asyncio.create_task(stop.wait())
+        stopped = asyncio.create_task(_look_after(cluster, stop))
         await asyncio.wait({actors, stopped}, return_when=asyncio.FIRST_COMPLETED)
         for task in (actors, stopped):
             task.cancel()
         await asyncio.gather(stopped, return_exceptions=True)
         with contextlib.suppress(asyncio.CancelledError):
             await actors
+
+
+async def _look_after(cluster: RealCluster, stop: asyncio.Event) -> None:
+    """Keep the cluster's processes alive until told to stop."""
+    while not stop.is_set():
+        if dead := cluster.look_after():
+            print(f"Started again: {', '.join(dead)}", flush=True)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)

@@ -48,6 +48,7 @@ class RealCluster:
     token: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
+    _commands: dict[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -134,9 +135,12 @@ class RealCluster:
             raise subprocess.CalledProcessError(done.returncode, done.args, done.stdout, done.stderr)
         return done.stdout
 
-    def died(self) -> str:
-        """The name of a process that ended by itself, or ""."""
-        return next((name for name, process in self.processes.items() if process.poll() is not None), "")
+    def look_after(self) -> list[str]:
+        """Start again what ended by itself; the names."""
+        dead = [name for name, process in self.processes.items() if process.poll() is not None]
+        for name in dead:
+            self._start(name, self._commands[name])
+        return dead
 
     def memory(self) -> int:
         """Resident bytes of all processes."""
@@ -147,6 +151,7 @@ class RealCluster:
         return "\n".join((self.directory / "logs" / f"{name}.log").read_text(errors="replace").splitlines()[-8:])
 
     def _start(self, name: str, command: Sequence[str]) -> None:
+        self._commands[name] = command
         with (self.directory / "logs" / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 command,

@@ -9,8 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.installation import FLEETS, Installation
+from controlplane.installation import FLEETS, Holding, Installation
 from controlplane.prepare import CannotStart
+from controlplane.simulated import KINDS, SIMULATED
 
 
 class Stopped(Exception):
@@ -18,7 +19,7 @@ class Stopped(Exception):
 
 
 class Command(BaseCommand):
-    help = "Start everything on this machine: broker, simulated cluster, watcher, worker, beat and web."
+    help = "Start everything on this machine: broker, default cluster, watcher, worker, beat and web."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,13 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000, help="port of the web process")
         # Read by manage.py before the settings are loaded.
         parser.add_argument("--data-dir", help="where everything is kept (default: var, or MUSTER_DATA_DIR)")
-        parser.add_argument("--fleet", choices=FLEETS, default="small", help="what the simulated cluster holds")
+        parser.add_argument("--fleet", choices=FLEETS, default="small", help="what the default cluster holds")
+        parser.add_argument(
+            "--cluster",
+            choices=KINDS,
+            default=SIMULATED,
+            help="the default cluster: simulated, or a real etcd and kube-apiserver on this machine (needs Go 1.26)",
+        )
         parser.add_argument("--no-seed", action="store_true", help="start without the example projects and workloads")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,8 +43,11 @@ class Command(BaseCommand):
             data_dir=Path(settings.DATA_DIR).resolve(),
             host=options["host"],
             port=options["port"],
-            fleet=options["fleet"],
-            seed=options["fleet"] == "small" and not options["no_seed"],
+            holding=Holding(
+                cluster=options["cluster"],
+                fleet=options["fleet"],
+                seed=options["fleet"] == "small" and not options["no_seed"],
+            ),
             say=self._say,
         )
         try:

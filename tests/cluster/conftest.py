@@ -1,0 +1,33 @@
+"""Everything below this folder needs the real cluster."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import binaries
+from tests.cluster.installation import RealMuster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/cluster/" in str(item.path):
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built() -> None:
+    if binaries.missing():
+        pytest.skip("missing: the real cluster's binaries (make cluster)")
+
+
+@pytest.fixture(params=["podgrouper", "grove"])
+def muster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RealMuster]:
+    """`up --cluster real` on an empty fleet. The pod groups are made by KAI's pod grouper, or by Grove itself."""
+    installation = RealMuster(tmp_path, extra=("--cluster", "real"))
+    try:
+        installation.start(MUSTER_GROVE_BACKEND=request.param)
+        yield installation
+    finally:
+        if installation.process is not None:
+            installation.stop()

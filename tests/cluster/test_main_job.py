@@ -1,0 +1,28 @@
+"""The main job on a real API server: registered as Muster tells an administrator to, with KAI's and Grove's own CRDs
+where they are at hand, KWOK's nodes, and the actors as ordinary clients."""
+
+import json
+
+from tests.cluster.installation import RealMuster
+from tests.stack import test_main_job_api as story
+
+
+def test_the_main_job_on_a_real_cluster(muster: RealMuster) -> None:
+    version = json.loads(muster.kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"]
+    assert version == "v1.35.4"
+
+    story.test_the_main_job_by_rest_and_kubectl(muster)
+
+    refused = refusals(muster)
+    assert refused == [], "the printed rights were not enough"
+
+
+def refusals(muster: RealMuster) -> list[str]:
+    """What Muster's account was not allowed to do, from the server's audit log."""
+    found = []
+    for line in (muster.data_dir / "cluster" / "audit.log").read_text().splitlines():
+        event = json.loads(line)
+        ours = event["user"]["username"] == "system:serviceaccount:muster-system:muster"
+        if ours and event.get("responseStatus", {}).get("code") == 403:
+            found.append(f"{event['verb']} {event['requestURI']}")
+    return found
