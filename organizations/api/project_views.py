@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,10 +22,12 @@ from organizations import services
 from organizations.api import wire
 from organizations.api.amounts import read_resources, resources_json
 from organizations.api.views import ALL, COMMON_FILTERS, COMMON_SORTS, cluster_of
+from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department, Project
 from organizations.selectors import with_gpu_quota
 from organizations.services import ProjectInput
 from organizations.services.departments import DEFAULT_DEPARTMENT
+from topology.api.impact import dry_impact, with_impact
 
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 
@@ -140,14 +143,16 @@ class ProjectView(ApiView):
                 services.update_project(actor, project=project, description=description, quotas=quotas)
             )
 
-        return Response(self.write(update))
+        impact = dry_impact(request, lambda: quota_impact(request.user, project, quotas, now=timezone.now()))
+        return with_impact(Response(self.write(update)), impact)
 
     def delete(self, request: Request, project_id: str) -> Response:
         """Ask for deletion. 202; 409 while it has workloads."""
         project = find_project(request, project_id)
         check_match(request, project)
+        impact = dry_impact(request, lambda: deletion_impact(request.user, project, now=timezone.now()))
         self.write(lambda: services.delete_project(actor_of(request), project=project))
-        return Response(ACCEPTED, status=202)
+        return with_impact(Response(ACCEPTED, status=202), impact)
 
 
 class ProjectResourcesView(ApiView):
@@ -168,4 +173,5 @@ class ProjectResourcesView(ApiView):
             changed = services.update_project(actor_of(request), project=project, quotas=quotas)
             return resources_json(list(changed.quotas.select_related("node_pool").order_by("node_pool_id")))
 
-        return Response(self.write(update))
+        impact = dry_impact(request, lambda: quota_impact(request.user, project, quotas, now=timezone.now()))
+        return with_impact(Response(self.write(update)), impact)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,8 +21,10 @@ from core.filters import Filter
 from organizations import services
 from organizations.api import wire
 from organizations.api.amounts import DEFAULT_PRIORITY, PRIORITIES, read_resources, resources_json
+from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department
 from organizations.selectors import with_gpu_quota
+from topology.api.impact import dry_impact, with_impact
 
 COMMON_FILTERS = (
     Filter(key="name", label="name"),
@@ -126,14 +129,16 @@ class DepartmentView(ApiView):
                 services.update_department(actor, department=department, description=description, quotas=quotas)
             )
 
-        return Response(self.write(update))
+        impact = dry_impact(request, lambda: quota_impact(request.user, department, quotas, now=timezone.now()))
+        return with_impact(Response(self.write(update)), impact)
 
     def delete(self, request: Request, department_id: str) -> Response:
         """Ask for deletion. 204; 409 while it has projects."""
         department = find_department(request, department_id)
         check_match(request, department)
+        impact = dry_impact(request, lambda: deletion_impact(request.user, department, now=timezone.now()))
         self.write(lambda: services.delete_department(actor_of(request), department=department))
-        return Response(status=204)
+        return with_impact(Response(status=204), impact)
 
 
 class DepartmentResourcesView(ApiView):
@@ -154,7 +159,8 @@ class DepartmentResourcesView(ApiView):
             changed = services.update_department(actor_of(request), department=department, quotas=quotas)
             return resources_json(list(changed.quotas.select_related("node_pool").order_by("node_pool_id")))
 
-        return Response(self.write(update))
+        impact = dry_impact(request, lambda: quota_impact(request.user, department, quotas, now=timezone.now()))
+        return with_impact(Response(self.write(update)), impact)
 
 
 class PriorityListView(ApiView):

@@ -81,9 +81,9 @@ def add_queue(cluster: Cluster, owner: Department | Project, pool: NodePool, *, 
 
 def add_gang(cluster: Cluster, queue: str, name: str, *gpus: float, on: tuple[str, ...] = (), **more: Any) -> None:
     """A gang of pods with these GPUs; with `on` they run on these nodes."""
-    namespace = more.pop("namespace", "runai-assistant")
+    namespace, metadata = more.pop("namespace", "runai-assistant"), more.pop("metadata", {})
     spec = {"queue": queue, "minMember": len(gpus), "preemptibility": "preemptible", **more}
-    add_object(cluster, KAI_POD_GROUP, name, namespace, spec=spec)
+    add_object(cluster, KAI_POD_GROUP, name, namespace, metadata=metadata, spec=spec)
     for number, amount in enumerate(gpus):
         Pod.objects.create(
             cluster=cluster,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,6 +21,8 @@ from core.errors import Conflict, InvalidInput, NotFound
 from core.filters import Filter
 from topology import services
 from topology.api import wire
+from topology.api.impact import dry_impact, with_impact
+from topology.impact import pool_change, pool_deletion, topology_deletion
 from topology.models import NodePool
 from topology.selectors import TopologyRow, topology_of, topology_rows
 from topology.selectors.topologies import find_topology
@@ -101,8 +104,9 @@ class TopologyView(ApiView):
         row = found.row
         require(request.user, "network-topologies:delete", row.scope)
         check_match(request, row, needed=True)
+        impact = dry_impact(request, lambda: topology_deletion(request.user, row, now=timezone.now()))
         self.write(lambda: services.delete_topology(actor_of(request), topology=row))
-        return Response(status=204)
+        return with_impact(Response(status=204), impact)
 
 
 def cluster_of(request: Request, body: dict[str, Any]) -> Cluster:
@@ -183,14 +187,16 @@ class NodePoolView(ApiView):
             changed = services.update_node_pool(actor_of(request), pool=pool, changes=changes)
             return tagged(changed, pool_response(changed))
 
-        return self.write(update)
+        impact = dry_impact(request, lambda: pool_change(request.user, pool, changes, now=timezone.now()))
+        return with_impact(self.write(update), impact)
 
     def delete(self, request: Request, pool_id: str) -> Response:
         """Ask for deletion. 202; 409 for the default pool and while workloads use it."""
         pool = find_pool(request, pool_id)
         check_match(request, pool)
+        impact = dry_impact(request, lambda: pool_deletion(request.user, pool, now=timezone.now()))
         self.write(lambda: services.delete_node_pool(actor_of(request), pool=pool))
-        return Response(ACCEPTED, status=202)
+        return with_impact(Response(ACCEPTED, status=202), impact)
 
 
 def find_pool(request: Request, pool_id: str) -> NodePool:

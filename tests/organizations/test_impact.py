@@ -1,0 +1,254 @@
+"""What edits do, shown before they are saved: on pages, in `dryRun`, in the audit log; on rows of a small cluster."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import AuditEntry, User
+from clusters.kinds import KAI_TOPOLOGY
+from clusters.models import Cluster, Node
+from organizations.models import Department, Project
+from tests.organizations.shard_rows import add_gang, add_nodes, add_object, add_queue
+from topology.impact import impact_of, node_changes, pool_change
+from topology.impact_words import impact_items, opened, sealed
+from topology.models import NetworkTopology, NodePool
+
+pytestmark = pytest.mark.django_db
+
+RACK, ZONE = "example.com/rack", "example.com/zone"
+
+
+@pytest.fixture
+def vision(cluster: Cluster, department: Department) -> Project:
+    return Project.objects.create(cluster=cluster, department=department, name="vision", namespace="runai-vision")
+
+
+@pytest.fixture
+def pool(
+    cluster: Cluster, department: Department, project: Project, vision: Project, default_pool: NodePool
+) -> NodePool:
+    """16 GPUs in one rack: assistant deserves and holds 12, vision deserves and holds 4 and waits for 4."""
+    add_nodes(cluster, 2, labels={RACK: "r0", ZONE: "z0"})
+    add_queue(cluster, department, default_pool, gpus=16)
+    add_queue(cluster, project, default_pool, gpus=12)
+    add_queue(cluster, vision, default_pool, gpus=4)
+    add_gang(cluster, "assistant", "old", 8, on=("n0",))
+    add_gang(cluster, "assistant", "new", 4, on=("n1",))
+    add_gang(cluster, "vision", "seen", 4, on=("n1",), namespace="runai-vision")
+    add_gang(cluster, "vision", "waits", 4, namespace="runai-vision")
+    return NodePool.objects.select_related("cluster").get(pk=default_pool.pk)
+
+
+def edit(page: Client, project: Project, deserved: str, **more: str) -> Any:
+    """Post the edit form of a project with another GPU quota."""
+    path = f"/projects/{project.pk}/edit/"
+    matrix = page.get(path).context["edit_matrix"]
+    fields = {cell.name: cell.value for block in matrix.pools for row in block.rows for cell in row.cells}
+    fields |= {block.priority.name: block.priority.value for block in matrix.pools}
+    gpu = next(name for name in fields if name.endswith("gpu_deserved"))
+    return page.post(path, {**fields, gpu: deserved, "description": "", **more})
+
+
+def effects(found: dict[str, Any]) -> dict[tuple[str | None, str], float]:
+    return {(entry["name"], entry["effect"]): entry["gpus"] for entry in found["workloads"]}
+
+
+def test_an_edit_of_quota_is_shown_before_it_is_saved(
+    admin: User, project: Project, vision: Project, pool: NodePool, client_of: Any
+) -> None:
+    """assistant with 4 deserved gets 8: the newest 4 go to vision, which waits for 4 and gets 8."""
+    response = edit(client_of(admin), project, "4")
+
+    assert response.status_code == 422
+    texts = [item["text"] for item in response.context["warnings"]]
+    details = " ".join(item["detail"] for item in response.context["warnings"])
+    assert "1 workload would lose pods to others who wait: 4 GPUs" in texts
+    assert "new of assistant, 4 GPUs, for waits" in details
+    assert "assistant: fair share 12 → 8 GPUs, holds 12" in details
+    assert pool.quotas.get(queue_name="assistant").gpu_deserved == 12
+
+
+def test_the_audit_entry_keeps_what_was_shown(admin: User, project: Project, pool: NodePool, client_of: Any) -> None:
+    page = client_of(admin)
+    seal = edit(page, project, "4").context["impact"]
+
+    response = edit(page, project, "4", confirmed="1", impact=seal)
+
+    assert response.status_code == 302
+    entry = AuditEntry.objects.latest("pk")
+    assert entry.after["resources"]["default"]["gpu_deserved"] == "4"
+    assert ("new", "reclaimed") in effects(entry.after["impact"])
+
+
+def test_what_was_altered_on_the_way_is_not_kept(admin: User, vision: Project, pool: NodePool, client_of: Any) -> None:
+    response = edit(client_of(admin), vision, "8", confirmed="1", impact="forged")
+
+    assert response.status_code == 302
+    assert "impact" not in AuditEntry.objects.latest("pk").after
+    assert opened(sealed({"isEmpty": True})) == {"isEmpty": True}
+
+
+def test_an_edit_without_effect_is_saved_at_once(admin: User, vision: Project, pool: NodePool, client_of: Any) -> None:
+    response = edit(client_of(admin), vision, "4", description="seeing")
+
+    assert response.status_code == 302
+
+
+def test_a_dry_run_answers_the_same_list_and_writes_nothing(
+    admin: User, project: Project, pool: NodePool, client_of: Any
+) -> None:
+    body = [{"nodePool": {"id": str(pool.pk), "name": "default"}, "gpu": {"deserved": 4}}]
+    path = f"/api/v1/org-unit/projects/{project.pk}/resources?dryRun=true"
+
+    answer = client_of(admin).patch(path, data=body, content_type="application/json", headers={"If-Match": "*"})
+
+    assert answer.status_code == 200, answer.content
+    assert effects(answer.json()["impact"])["new", "reclaimed"] == 4
+    assert pool.quotas.get(queue_name="assistant").gpu_deserved == 12
+    assert AuditEntry.objects.count() == 0
+
+
+def test_names_out_of_scope_become_another_project_and_counts_stay(
+    department_admin: User, researcher: User, vision: Project, pool: NodePool, cluster: Cluster
+) -> None:
+    found = node_changes(researcher, pool, remove=["n1"], now=timezone.now())
+
+    assert effects(found) == {("new", "loses-nodes"): 4, (None, "loses-nodes"): 4} | {
+        key: gpus for key, gpus in effects(found).items() if key[1] != "loses-nodes"
+    }
+    assert "vision" not in str(found)
+    (item,) = [item for item in impact_items(found) if "nodes that go" in item["text"]]
+    assert "new of assistant, 4 GPUs" in item["detail"]
+    assert "another project, 4 GPUs" in item["detail"]
+
+
+def test_nothing_changed_is_empty(admin: User, pool: NodePool, cluster: Cluster) -> None:
+    found = impact_of(admin, cluster, {"": lambda snapshot: snapshot}, now=timezone.now())
+
+    assert found["isEmpty"]
+    assert impact_items(found) == []
+
+
+@pytest.mark.parametrize("kind", ["project", "department"])
+def test_a_deletion_says_whose_work_it_stops(
+    kind: str, admin: User, project: Project, pool: NodePool, client_of: Any
+) -> None:
+    row = project if kind == "project" else project.department
+
+    response = client_of(admin).get(f"/{kind}s/{row.pk}/delete/")
+
+    texts = " ".join(hit["text"] for hit in response.context["hits"])
+    if kind == "project":
+        assert "2 workloads would lose their queue and never start again: 12 GPUs" in texts
+        assert "old of assistant, 8 GPUs" in texts
+    assert 'name="impact"' in response.content.decode()
+
+
+def test_a_dry_run_of_a_deletion_says_it_too(admin: User, project: Project, pool: NodePool, client_of: Any) -> None:
+    answer = client_of(admin).delete(f"/api/v1/org-unit/projects/{project.pk}?dryRun=true", headers={"If-Match": "*"})
+
+    assert answer.status_code == 202, answer.content
+    assert effects(answer.json()["impact"])["old", "queue-gone"] == 8
+    project.refresh_from_db()
+    assert project.deletion_requested_at is None
+
+
+@pytest.fixture
+def topology(cluster: Cluster, pool: NodePool) -> NetworkTopology:
+    """Attached to the pool; `old` asks for one rack of it."""
+    row = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=[ZONE, RACK])
+    add_object(cluster, KAI_TOPOLOGY, "dc", spec={"levels": [{"nodeLabel": ZONE}, {"nodeLabel": RACK}]})
+    constraint = {"topology": "dc", "requiredTopologyLevel": RACK, "preferredTopologyLevel": RACK}
+    add_gang(cluster, "assistant", "tight", 4, topologyConstraint=constraint)
+    NodePool.objects.filter(pk=pool.pk).update(network_topology=row)
+    return row
+
+
+def test_detaching_a_topology_asks_first_and_says_who_loses_a_constraint(
+    admin: User, pool: NodePool, topology: NetworkTopology, client_of: Any
+) -> None:
+    page = client_of(admin)
+
+    response = page.post(f"/node-pools/{pool.pk}/attach/", {"topology": ""})
+    assert response.status_code == 422
+    (item,) = [item for item in response.context["warnings"] if "lose its placement" in item["text"]]
+    assert "tight of assistant, 4 GPUs (topology dc: rack)" in item["detail"]
+
+    seal = response.context["impact"]
+    response = page.post(f"/node-pools/{pool.pk}/attach/", {"topology": "", "confirmed": "1", "impact": seal})
+    assert response.status_code == 302
+    pool.refresh_from_db()
+    assert pool.network_topology is None
+    entry = AuditEntry.objects.latest("pk")
+    assert entry.after["networkTopology"] is None
+    assert ("tight", "loses-constraint") in effects(entry.after["impact"])
+
+
+def test_swapping_to_a_topology_without_the_level_says_what_stops_and_which_nodes_lie_outside(
+    admin: User, cluster: Cluster, pool: NodePool, topology: NetworkTopology
+) -> None:
+    add_nodes(cluster, 1, prefix="bare")
+    other = NetworkTopology.objects.create(cluster=cluster, name="flat", levels=[ZONE])
+    pool.refresh_from_db()
+
+    found = pool_change(admin, pool, {"network_topology": other}, now=timezone.now())
+
+    assert ("tight", "changes-constraint") in effects(found)
+    assert ("seen", "gains-constraint") in effects(found)
+    assert found["nodesOutside"] == ["bare0"]
+
+
+def test_deleting_and_replacing_a_topology_say_what_cannot_start_again(
+    admin: User, pool: NodePool, topology: NetworkTopology, client_of: Any
+) -> None:
+    page = client_of(admin)
+    texts = " ".join(hit["text"] for hit in page.get(f"/network-topologies/{topology.pk}/delete/").context["hits"])
+    assert "node pool default: detach it there first" in texts
+
+    fields = {"name": "dc-2", "level": [ZONE], "key": [ZONE], "order_given": "1", "cluster": pool.cluster.name}
+    response = page.post(f"/network-topologies/{topology.pk}/replace/", fields)
+    assert response.status_code == 422
+    assert any("another placement constraint" in item["text"] for item in response.context["warnings"])
+    assert not NetworkTopology.objects.filter(name="dc-2").exists()
+
+    response = page.post(f"/network-topologies/{topology.pk}/replace/", {**fields, "confirmed": "1"})
+    assert response.status_code == 302
+
+
+def test_another_label_of_a_pool_says_which_work_leaves_it(
+    admin: User, cluster: Cluster, pool: NodePool, project: Project, client_of: Any
+) -> None:
+    fast = NodePool.objects.create(cluster=cluster, name="fast", label_key="tier", label_value="fast", phase="Ready")
+    add_nodes(cluster, 1, prefix="f", node_pool="fast", labels={"tier": "fast", "kai.scheduler/node-pool": "fast"})
+    add_queue(cluster, project.department, fast, gpus=8, name="research-fast")
+    add_queue(cluster, project, fast, gpus=8, name="assistant-fast")
+    labels = {"labels": {"kai.scheduler/node-pool": "fast"}}
+    add_gang(cluster, "assistant-fast", "quick", 8, on=("f0",), metadata=labels)
+
+    response = client_of(admin).post(
+        f"/node-pools/{fast.pk}/edit/",
+        {"label_key": "tier", "label_value": "faster", "gpu_placement_strategy": "binpack",
+         "cpu_placement_strategy": "binpack", "min_guaranteed_runtime": "", "network_topology": ""},
+    )  # fmt: skip
+
+    assert response.status_code == 422
+    details = " ".join(item["detail"] for item in response.context["warnings"])
+    assert "quick of assistant, 8 GPUs" in details
+
+
+def test_nodes_cordoned_or_removed_are_looked_at_over_the_api(admin: User, pool: NodePool, client_of: Any) -> None:
+    page = client_of(admin)
+
+    body = page.get(f"/api/v1/node-pools/{pool.pk}/impact?cordon=n0").json()
+    assert body["pools"] == [{"pool": "default", "gpus": {"before": 16, "after": 8}}]
+    assert ("old", "stops-fitting") in effects(body)
+    assert Node.objects.filter(cordoned=True).count() == 0
+    assert page.get(f"/api/v1/node-pools/{pool.pk}/impact?remove=nope").status_code == 400
+
+
+def test_a_cluster_that_was_never_heard_has_no_effects(
+    admin: User, cluster: Cluster, default_pool: NodePool, project: Project
+) -> None:
+    assert impact_of(admin, cluster, {"": lambda snapshot: snapshot}, now=timezone.now())["isEmpty"]
