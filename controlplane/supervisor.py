@@ -15,6 +15,7 @@ from controlplane.processes import Command
 BACKOFF_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 STEADY_SECONDS = 60.0  # a child that ran this long starts with the shortest backoff again
 STOP_SECONDS = 6.0
+FOUNDATION_SECONDS = 30.0  # a new simulated cluster of thousands of nodes is written whole at its first end
 LOG_BYTES = 20 * 1024 * 1024
 POLL_SECONDS = 0.1
 
@@ -85,12 +86,12 @@ class Supervisor:
             self._bound_log(child)
 
     def stop(self) -> None:
-        """Ask every child to end, foundations last; kill what is left of their groups after `STOP_SECONDS` each."""
-        self._stop([child for child in self.children if not child.foundation])
-        self._stop([child for child in self.children if child.foundation])
+        """Ask every child to end, foundations last; kill what is left of their groups when the time is up."""
+        self._stop([child for child in self.children if not child.foundation], STOP_SECONDS)
+        self._stop([child for child in self.children if child.foundation], FOUNDATION_SECONDS)
 
-    def _stop(self, children: Sequence[Child]) -> None:
-        deadline = time.monotonic() + STOP_SECONDS
+    def _stop(self, children: Sequence[Child], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
         for child in children:
             if child.process is not None and child.runs:
                 child.process.terminate()
@@ -98,7 +99,7 @@ class Supervisor:
             time.sleep(0.02)
         for child in children:
             if child.runs:
-                self._say(f"{child.name} did not end within {STOP_SECONDS:.0f} s and is killed.")
+                self._say(f"{child.name} did not end within {seconds:.0f} s and is killed.")
             _signal_group(child, signal.SIGKILL)
             if child.process is not None:
                 child.process.wait()

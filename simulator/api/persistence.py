@@ -58,6 +58,7 @@ class Keeper:
         self._journal = directory / JOURNAL
         self._saved_version = 0
         self._whole_version = 0  # of the file that the journal goes on from; 0: not written by this process
+        self._whole_tokens = ("", "")
         self._journal_end = 0  # of its last whole batch
         self._dirty: Dirty = {}
 
@@ -85,7 +86,7 @@ class Keeper:
             server.install(entry.object)
         server.cluster_ips = newest.cluster_ips
         self._saved_version = newest.resource_version
-        self._whole_version = saved.resource_version
+        self._whole_version, self._whole_tokens = saved.resource_version, (saved.admin_token, saved.token_key)
         self.follow(server)
 
     def follow(self, server: Server) -> None:
@@ -117,6 +118,8 @@ class Keeper:
             try:
                 said = msgspec.json.decode(line)
             except msgspec.DecodeError:
+                break
+            if not line.endswith(b"\n"):
                 break
             if isinstance(said, list):
                 batch.append(said)
@@ -151,7 +154,7 @@ class Keeper:
         grown too large. Gives way to requests in between. Raises OSError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._whole_version or (may_rewrite and self._is_journal_large()):
+            if self._must_be_whole(server) or (may_rewrite and self._is_journal_large()):
                 await self._save_whole(server)
             else:
                 await self._save_changes(server)
@@ -179,6 +182,7 @@ class Keeper:
             self._dirty = dirty | self._dirty
             raise
         self._saved_version = self._whole_version = version
+        self._whole_tokens = (header.admin_token, header.token_key)
         self._journal_end = 0
         self._journal.unlink(missing_ok=True)
 
@@ -203,6 +207,10 @@ class Keeper:
             self._dirty = dirty | self._dirty
             raise
         self._saved_version, self._journal_end = version, end
+
+    def _must_be_whole(self, server: Server) -> bool:
+        """Whether nothing is written yet, or the first line, which is read before anything else, would be wrong."""
+        return not self._whole_version or self._whole_tokens != (server.tokens.admin_token, server.tokens.key)
 
     def _is_journal_large(self) -> bool:
         return self._journal_end > max(SMALLEST_WHOLE, self._path.stat().st_size)
