@@ -13,7 +13,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.views import ApiView
+from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
 from organizations.models import Project
@@ -21,6 +21,7 @@ from workloads import document as documents
 from workloads import observed, selectors, services
 from workloads.api import wire
 from workloads.models import Workload, WorkloadQuerySet
+from workloads.placement_alternatives import full_preview
 from workloads.reconcile.preview import rendered_manifest
 
 FILTERS = (
@@ -113,7 +114,7 @@ class WorkloadsV2View(ApiView):
         return WorkloadListView().get(request)
 
     def post(self, request: Request) -> Response:
-        """Submit. 202; `?dryRun=true` checks and writes nothing."""
+        """Submit. 202; `?dryRun=true` checks, writes nothing, and adds where it would land (`placement`)."""
         body = self.body()
         check_keys(body, wire.SUBMISSION_KEYS)
         source, metadata = wire.read_source(body), wire.read_metadata(body)
@@ -126,7 +127,12 @@ class WorkloadsV2View(ApiView):
             row = services.submit_workload(actor_of(request), project=project, source=source, stopped=stopped)
             return wire.workload_v2_json(row, rendered_manifest(row))
 
-        return Response(self.write(submit), status=202)
+        answer = self.write(submit)
+        if is_dry_run(request):
+            answer["placement"] = full_preview(
+                actor_of(request).user, services.read_draft(project=project, source=source).submission
+            )
+        return Response(answer, status=202)
 
 
 class WorkloadV2View(ApiView):

@@ -1,5 +1,6 @@
 """Submitting and editing: the document, what is wrong with it, and the manifest that will be applied."""
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -19,6 +20,8 @@ from workloads.forms import DraftPage, check_and_preview, read_page
 from workloads.models import Preemptibility, Workload
 from workloads.services import read_draft
 
+# Fields that an alternative of the placement preview may set.
+ALTERED = re.compile(r"required_level|preferred_level|preemptibility|node_pool|role-\d{1,3}-(replicas|gpus)")
 PRIORITIES = ("", "train", "build-preemptible", "build", "inference")
 
 
@@ -26,7 +29,7 @@ PRIORITIES = ("", "train", "build-preemptible", "build", "inference")
 def workload_new(request: HttpRequest) -> HttpResponse:
     """The form (or YAML) with checks beside it; `action=submit` submits."""
     actor = actor_of(request)
-    page = read_page(actor.user, request.POST.dict() if request.method == "POST" else _start(request))
+    page = read_page(actor.user, _posted(request) if request.method == "POST" else _start(request))
     if request.POST.get("action") != "submit":
         return render(request, "workloads/new.html", new_context(page))
     try:
@@ -88,6 +91,13 @@ def new_context(page: DraftPage) -> dict[str, Any]:
         "preemptibilities": Preemptibility.choices,
         "crumbs": ({"label": _("Workloads"), "url": reverse("workloads:list")},),
     }
+
+
+def _posted(request: HttpRequest) -> dict[str, str]:
+    """What was posted, with the alternative of the preview that was chosen put into its field."""
+    data: dict[str, str] = request.POST.dict()
+    field, chosen, value = data.pop("alternative", "").partition("=")
+    return data | {field: value} if chosen and ALTERED.fullmatch(field) else data
 
 
 def _start(request: HttpRequest) -> dict[str, str]:

@@ -1,0 +1,149 @@
+"""A placement preview in sentences, in the viewer's language. The numbers are those of `workloads.placement`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.templatetags.quantities import number
+
+Json = Mapping[str, Any]
+
+STATUS = {
+    "now": "ok",
+    "evicting": "wait",
+    "releasing": "wait",
+    "waiting": "wait",
+    "never": "bad",
+    "unknown": "off",
+}
+
+
+def headline(preview: Json) -> str:
+    """The verdict in a sentence."""
+    sentences = {
+        "now": _("It would run now."),
+        "evicting": _("It would run now, and others would have to make room."),
+        "releasing": _("It would run as soon as pods that are ending are gone."),
+        "waiting": _("It would wait until something else ends."),
+        "never": _("It would never run in pool %(pool)s as the pool is.") % {"pool": preview["nodePool"]},
+    }
+    return sentences.get(preview["verdict"]) or why_unknown(preview)
+
+
+def why_unknown(preview: Json) -> str:
+    """Why nothing can be said."""
+    sentences = {
+        "NoQueue": _("The project has no quota on this node pool, so nothing of it is scheduled there."),
+        "NoNodes": _("No node of this pool has been seen."),
+        "SchedulerBlind": _("The cluster's scheduler decides nothing now: it cannot read an object."),
+        "NotRendered": _("The document cannot be rendered."),
+    }
+    sentence = sentences.get(preview.get("reason", ""), _("It cannot be said."))
+    return f"{sentence} {preview['message']}" if preview.get("message") else sentence
+
+
+def gang_line(gang: Json) -> str:
+    """What becomes of one gang."""
+    words = {"n": number(gang["pods"]), "placed": number(gang["placed"]), "gpus": number(gang["gpus"])}
+    if gang["waitsFor"] and not gang["placed"]:
+        return _("starts after %(gang)s") % {"gang": gang["waitsFor"]}
+    if gang["placed"] == gang["pods"]:
+        return _("all %(n)s pods placed, %(gpus)s GPUs") % words
+    if gang["placed"]:
+        return _("%(placed)s of %(n)s pods placed; the others wait") % words
+    return _("none of %(n)s pods placed, %(gpus)s GPUs asked") % words
+
+
+def level_line(level: Json) -> str:
+    """Level reached against level asked."""
+    words = {
+        "reached": short(level["reached"]),
+        "domain": level["domain"].rpartition(".")[2],
+        "asked": short(level["required"] or level["preferred"]),
+    }
+    if not level["reached"]:
+        return _("shares no %(asked)s") % words if level["equal"] else _("wants one %(asked)s") % words
+    if level["kept"]:
+        line = _("one %(reached)s, as asked: %(domain)s") % words
+    else:
+        line = _("one %(reached)s (%(domain)s), though one %(asked)s was asked") % words
+    if level["equal"] > 1:
+        equal = ngettext("one of %(n)d that are equally good", "one of %(n)d that are equally good", level["equal"])
+        line = f"{line}; {equal % {'n': level['equal']}}"
+    return line
+
+
+def victim_line(victim: Json) -> str:
+    """Who goes for it."""
+    words = {"pods": number(victim["pods"]), "gpus": number(victim["gpus"]), "who": holder_name(victim)}
+    if victim["moved"] == victim["pods"]:
+        return _("%(who)s: %(pods)s pods move to other nodes") % words
+    action = {
+        "Preempt": _("%(who)s: %(pods)s pods go, it has a lower priority in the same queue"),
+        "Reclaim": _("%(who)s: %(pods)s pods go, its queue holds more than its share"),
+    }.get(victim["action"], _("%(who)s: %(pods)s pods go"))
+    return action % words
+
+
+def room_line(holders: Sequence[Json]) -> str:
+    """Whose end makes room."""
+    names = ", ".join(holder_name(holder) for holder in holders[:3])
+    more = len(holders) - 3
+    if more > 0:
+        names = ngettext("%(names)s and %(n)d more", "%(names)s and %(n)d more", more) % {"names": names, "n": more}
+    held = number(sum(holder["gpus"] for holder in holders))
+    return _("when %(names)s ends (%(gpus)s GPUs)") % {"names": names, "gpus": held}
+
+
+def holder_name(holder: Json) -> str:
+    """The name of a running gang, or that it is another project's."""
+    return holder["name"] or _("a workload of another project")
+
+
+def alternative_line(found: Json) -> str:
+    """What would run now."""
+    words = {
+        "role": found["role"],
+        "before": short(found["before"]),
+        "after": short(found["after"]),
+        "fewer": _fewer(found),
+    }
+    text = {
+        "preferred": _("%(after)s preferred instead of required"),
+        "broader": _("one %(after)s instead of one %(before)s"),
+        "preemptible": _("preemptible, so that it may go over the quota"),
+        "pool": _("pool %(after)s instead of %(before)s"),
+        "replicas": _("%(fewer)s replicas fewer of %(role)s (%(after)s)"),
+        "gpus": _("%(fewer)s GPUs fewer per pod of %(role)s (%(after)s)"),
+    }[found["change"]] % words
+    where = {"level": short(found["level"]), "domain": found["domain"].rpartition(".")[2]}
+    place = _("in %(level)s %(domain)s") % where if found["domain"] else ""
+    return f"{text}: {_('runs now')} {place}".rstrip()
+
+
+def unknown_lines(preview: Json) -> list[str]:
+    """What the data cannot tell."""
+    sentences = {
+        "otherPods": _("CPU and memory of pods that belong to no queue are not known."),
+        "schedulerFlags": _("Settings on the scheduler's command line are not known."),
+        "podLabels": _("Some pods mind labels of other pods that are not kept."),
+        "stale": _("The cluster is not heard at the moment."),
+    }
+    found = []
+    for code in preview.get("unknown", ()):
+        kind, _colon, plural = code.partition(":")
+        text = _("The list of %(kind)s could not be read.") % {"kind": plural} if plural else sentences.get(kind, "")
+        found += [text] if text else []
+    return found
+
+
+def short(level: str) -> str:
+    """A label key without its prefix: "rack"; other text as it is."""
+    return level.rpartition("/")[2]
+
+
+def _fewer(found: Json) -> str:
+    before, after = found["before"], found["after"]
+    return number(int(before) - int(after)) if before.isdigit() and after.isdigit() else ""

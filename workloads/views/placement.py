@@ -1,0 +1,91 @@
+"""The live placement preview beside a submission: fetched as the form changes, the newest request wins."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST
+
+from accounts.requests import actor_of
+from clusters.kept import LARGE_NODES
+from clusters.models import Node
+from topology.tree import domain_tree
+from workloads import placement_words as words
+from workloads.checks import Submission
+from workloads.drawing import Drawing, draw
+from workloads.forms import read_page
+from workloads.observed import pool_facts
+from workloads.placement_alternatives import full_preview
+from workloads.progress import PodFacts
+
+Json = Mapping[str, Any]
+
+
+@require_POST
+def draft_placement(request: HttpRequest) -> HttpResponse:
+    """The preview of the posted form or document; it changes nothing."""
+    actor = actor_of(request)
+    page = read_page(actor.user, request.POST.dict())
+    if page.submission is None:
+        return render(request, "workloads/_preview.html", {"preview": None})
+    preview = full_preview(actor.user, page.submission)
+    return render(request, "workloads/_preview.html", preview_context(page.submission, preview))
+
+
+def preview_context(submission: Submission, preview: Json) -> dict[str, Any]:
+    """What the template needs: the preview, its sentences and its picture."""
+    return {
+        "preview": preview,
+        "pool": submission.pool,
+        "status": words.STATUS[preview["verdict"]],
+        "headline": words.headline(preview),
+        "observed_at": parse_datetime(preview["observedAt"]) if preview.get("observedAt") else None,
+        "unknown": words.unknown_lines(preview),
+        "gangs": [_gang(gang) for gang in preview.get("gangs", ())],
+        "alternatives": [
+            {"text": words.alternative_line(found), "choice": f"{found['field']}={found['value']}"}
+            for found in preview.get("alternatives", ())
+        ],
+        "distance_level": words.short((preview.get("distance") or {}).get("level", "")),
+        "drawing": drawing(submission, preview),
+    }
+
+
+def _gang(gang: Json) -> dict[str, Any]:
+    return {
+        "name": gang["name"],
+        "status": words.STATUS[gang["verdict"]],
+        "line": words.gang_line(gang),
+        "levels": [{"subgroup": level["subgroup"], "line": words.level_line(level)} for level in gang["levels"]],
+        "victims": [words.victim_line(victim) for victim in gang["evicted"]],
+        "room": [words.room_line(holders) for holders in gang["roomAfter"]],
+        "reasons": gang["reasons"],
+    }
+
+
+def drawing(submission: Submission, preview: Json) -> Drawing | None:
+    """The pool's tree with the pods where they would stand; None without topology or places, and for pools that are
+    too large to draw while somebody types: the table says the same."""
+    levels, nodes = submission.levels, preview.get("nodes") or ()
+    if not levels or not nodes:
+        return None
+    if Node.objects.filter(cluster=submission.project.cluster_id).count() > LARGE_NODES:
+        return None
+    each = {component.name: component.gpus_each for component in submission.graph.components}
+    pods = [
+        PodFacts("", part["name"], "Pending", False, node["node"], each.get(part["name"], Decimal(0)))
+        for node in nodes
+        for part in node["components"]
+        for _ in range(part["pods"])
+    ]
+    taken = {node["node"]: Decimal(str(node["gpus"])) for node in nodes}
+    facts = [
+        replace(node, allocated=min(node.allocated + taken.get(node.name, Decimal(0)), Decimal(node.gpus)))
+        for node in pool_facts(submission.pool)
+    ]
+    roles = [component.name for component in submission.graph.components if component.gpus_each]
+    return draw(domain_tree(levels, facts), pods, roles)
