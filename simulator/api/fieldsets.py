@@ -13,7 +13,7 @@ from simulator.api.schema import FREE_FORM, UNSET, Schema
 
 FieldSet = dict[str, Any]
 ITSELF: FieldSet = {".": {}}
-_KEY_DEFAULTS = {"protocol": "TCP"}
+KEY_DEFAULTS = {"protocol": "TCP"}
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -96,7 +96,7 @@ def changes(schema: Schema, old: Any, new: Any) -> tuple[FieldSet, FieldSet]:
 def item_key(schema: Schema, item: Any) -> str:
     """`k:{…}` or `v:…` of a list item."""
     if schema.list_type == "map" and isinstance(item, dict):
-        keys = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in schema.map_keys}
+        keys = {key: item.get(key, KEY_DEFAULTS.get(key)) for key in schema.map_keys}
         return "k:" + _encode({key: value for key, value in keys.items() if value is not None}).decode()
     return "v:" + _encode(item).decode()
 

@@ -16,6 +16,7 @@ from simulator.api.reading import get_entry
 from simulator.api.requests import Target, WriteOptions, Written
 from simulator.api.resources import Resource
 from simulator.api.schema import FREE_FORM, Schema, copied, prune
+from simulator.api.typed import told, typed_problems
 from simulator.api.versions import in_version
 from simulator.client import Object
 
@@ -204,18 +205,19 @@ def _require_object(body: Any) -> None:
 
 
 def _declared(resource: Resource, target: Target, body: Object) -> Object:
-    """A copy of the applied configuration; an undeclared field is the 500 that the API server answers."""
-    unknown: list[str] = []
-    applied: Object = prune(writing.schema_of(resource), body, "", unknown.append)
-    if unknown:
-        kind = resource.kind
-        shown = f"{target.namespace}/{target.name}" if target.namespace else f"/{target.name}"
+    """A copy of the applied configuration; what its schema does not allow is the 500 that the API server answers."""
+    schema = writing.schema_of(resource)
+    problems = typed_problems(schema, body)
+    if problems:
+        kind, metadata = resource.kind, body.get("metadata") or {}
+        shown = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
         error = internal(
-            f"failed to create typed patch object ({shown}; {kind.api_version}, Kind={kind.kind}): "
-            f".{unknown[0]}: field not declared in schema"
+            f"failed to create typed patch object ({shown}; {kind.group}/{kind.version}, Kind={kind.kind}): "
+            f"{told(problems)}"
         )
         error.reason = ""
         raise error
+    applied: Object = prune(schema, body, "", lambda path: None)
     return applied
 
 
