@@ -1,9 +1,14 @@
-"""How each part of the installation does: the database, the broker, workers, beat, and every cluster's watcher."""
+"""How each part of the installation does: the database, the broker, workers, beat, the simulated cluster of `up`, and
+every cluster's watcher."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
@@ -12,6 +17,8 @@ from django.utils.translation import gettext
 from clusters.models import Cluster
 from controlplane import heartbeats
 from core import broker
+
+SIMULATOR_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ def parts() -> Sequence[Part]:
     database = _database()
     if not database.healthy:
         return (database,)
-    return (database, _broker(), _process("worker"), _process("beat"), *_watchers())
+    return (database, _broker(), _process("worker"), _process("beat"), *_simulator(), *_watchers())
 
 
 def is_ready(found: Sequence[Part]) -> bool:
@@ -76,6 +83,23 @@ def _process(kind: str) -> Part:
     if age <= heartbeats.STALE_AFTER:
         return Part(kind, healthy=True, age=age)
     return Part(kind, healthy=False, message=f"No {kind} has given a sign since {at:%Y-%m-%dT%H:%M:%SZ}.", age=age)
+
+
+def _simulator() -> list[Part]:
+    """The simulated cluster that `up` runs; nothing in any other installation. It is one cluster, so not required."""
+    if not settings.SIMULATOR_DIR:
+        return []
+    try:
+        port = int((Path(settings.SIMULATOR_DIR) / "port").read_text())
+        asked = HTTPConnection("127.0.0.1", port, timeout=SIMULATOR_SECONDS)
+        with closing(asked):
+            asked.request("GET", "/readyz")
+            status = asked.getresponse().status
+    except (OSError, ValueError, HTTPException) as error:
+        return [Part("simulator", healthy=False, message=f"It does not answer: {error}", required=False)]
+    if status != 200:
+        return [Part("simulator", healthy=False, message=f"It answers with HTTP {status}.", required=False)]
+    return [Part("simulator", healthy=True, required=False)]
 
 
 def _watchers() -> list[Part]:

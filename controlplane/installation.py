@@ -57,6 +57,8 @@ class Installation:
         self._start_broker(supervisor)
         default = self._default_cluster()
         cluster = supervisor.start(Child(_process_name(default), default.command, foundation=True))
+        if default.name == simulated.SIMULATED:
+            supervisor.use(MUSTER_SIMULATOR_DIR=str(default.kubeconfig.parent))
         call_command("migrate", verbosity=0, interactive=False)
         compile_catalogue()
         _free_rows_of_last_run()

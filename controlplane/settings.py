@@ -217,6 +217,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 APPEND_SLASH = False
 
 # With it monitoring reads the names of parts in /readyz and /metrics.
+# Where `up` keeps the simulated cluster that it runs beside the web process; empty in any other installation.
+SIMULATOR_DIR = os.environ.get("MUSTER_SIMULATOR_DIR", "")
 MONITORING_TOKEN = os.environ.get("MUSTER_MONITORING_TOKEN", "")
 # Sign-in through an OpenID Connect provider; without an issuer there is none.
 OIDC_ISSUER = os.environ.get("MUSTER_OIDC_ISSUER", "").rstrip("/")

@@ -9,6 +9,8 @@ from django.utils import timezone
 from accounts import tokens
 from controlplane import health, heartbeats
 from controlplane.models import Heartbeat
+from simulator.api.bootstrap import bootstrap
+from tests.clusters.conftest import serving
 
 
 def beat(kind, age=timedelta(0)):
@@ -129,3 +131,24 @@ def test_field_report_76_the_overview_names_the_part_that_stands_still(admin, cl
     text = client_of(admin).get("/").content.decode()
     assert stands not in text
     assert "does not answer: work goes on" not in text
+
+
+def test_the_simulated_cluster_of_up_is_a_part_that_leaves_the_rest_ready(db, broker_url, settings, tmp_path):
+    beat("worker")
+    beat("beat")
+    assert "simulator" not in {part.name for part in health.parts()}
+    settings.SIMULATOR_DIR = str(tmp_path)
+    (tmp_path / "port").write_text("nonsense")
+
+    def simulator():
+        return next(part for part in health.parts() if part.name == "simulator")
+
+    assert not simulator().healthy
+    with serving() as api:
+        api.call(bootstrap, api.server)
+        (tmp_path / "port").write_text(api.url.rpartition(":")[2] + "\n")
+        assert simulator() == health.Part("simulator", healthy=True, required=False)
+    gone = simulator()
+    assert (gone.healthy, gone.required) == (False, False)
+    assert gone.message.startswith("It does not answer: ")
+    assert health.is_ready(health.parts())
