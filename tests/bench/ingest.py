@@ -1,7 +1,7 @@
 """A child process: lists all pods into the database as the watcher does; says what that cost.
 
 `python -m tests.bench.ingest KUBECONFIG first`: into an empty database. `aged`: every hundredth row is older than its
-object. `again`: nothing changed.
+object. `again`: nothing changed. A fourth argument is the address to read from instead, without TLS.
 """
 
 import json
@@ -14,8 +14,9 @@ from clusters.models import Pod  # isort: skip
 from tests.bench.measuring import memory  # isort: skip
 
 
-def main(kubeconfig: Path, how: str) -> None:
+def main(kubeconfig: Path, how: str, server: str = "") -> None:
     cluster = product.prepare_database(kubeconfig) if how == "first" else product.the_cluster()
+    cluster.server = server or cluster.server
     aged = Pod.objects.extra(where=["id %% 100 = 0"]).update(resource_version="1") if how == "aged" else 0
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     resident, before = memory("VmRSS"), product.cpu()
@@ -30,4 +31,4 @@ def main(kubeconfig: Path, how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -44,19 +44,24 @@ class ListIngest:
 
     def __init__(self, kubeconfig: Path, environment: Environment) -> None:
         self.kubeconfig, self.environment = kubeconfig, environment
-        self.cpu: dict[str, list[float]] = {"floor": [], "ours": [], "kubectl": [], "official": []}
+        self.cpu: dict[str, list[float]] = {"floor": [], "ours": [], "plain": [], "kubectl": [], "official": []}
         self.changed: list[int] = []
 
-    def beside_floor(self, pages: Path, pods: int, size: int) -> list[Row]:
-        """A B A B …: typed decode of the stored pages, and the ingest of the same pods."""
+    def beside_floor(self, pages: Path, pods: int, *, size: int, plain: str) -> list[Row]:
+        """A B C A B C …: typed decode of the stored pages, and the ingest of the same pods over TLS and without it."""
         for _ in range(ROUNDS):
             self._note("floor", run_child("rivals", "floor", pages, environment=self.environment))
             self._ours()
-        floor, ours = median(self.cpu["floor"]), median(self.cpu["ours"])
-        beside = f"typed decode of the same bytes: {floor:.2f} s{spread(self.cpu['floor'])}"
-        met = ours <= 3 * floor if pods >= DECIDES_FROM else None
-        what, text = self._what(pods, size), self._text()
-        return [Row("P1", what, beside, text, f"{ours / floor:.2f} × floor", "≤ 3 × floor", met)]
+            self._note("plain", run_child("ingest", self.kubeconfig, "aged", plain, environment=self.environment))
+        floor = median(self.cpu["floor"])
+        beside = f"typed decode of the same bytes in memory: {floor:.2f} s{spread(self.cpu['floor'])}"
+        rows = []
+        for name, transport in (("ours", "TLS"), ("plain", "plain HTTP")):
+            ours = median(self.cpu[name])
+            met = ours <= 3 * floor if pods >= DECIDES_FROM else None
+            what, ratio = self._what(pods, size, transport), f"{ours / floor:.2f} × floor"
+            rows.append(Row("P1", what, beside, self._text(name), ratio, "≤ 3 × floor", met))
+        return rows
 
     def beside_rivals(self, pods: int, size: int) -> list[Row]:
         """A B C A B C …: kubectl without its start, the official client without its imports."""
@@ -72,15 +77,15 @@ class ListIngest:
             against = f"{label}: {theirs:.2f} s{spread(self.cpu[name])}"
             met = theirs >= bar * ours if pods >= DECIDES_FROM else None
             ratio, asked = f"{theirs / ours:.1f} × ours", f"≥ {bar} × ours"
-            rows.append(Row("P1", self._what(pods, size), against, self._text(), ratio, asked, met))
+            rows.append(Row("P1", self._what(pods, size, "TLS"), against, self._text("ours"), ratio, asked, met))
         return rows
 
-    def _what(self, pods: int, size: int) -> str:
+    def _what(self, pods: int, size: int, transport: str) -> str:
         written = f"write 1 % ({median(self.changed):,.0f} rows)"
-        return f"list {pods:,} pods ({size / MIB:.0f} MiB, TLS), diff, {written}"
+        return f"list {pods:,} pods ({size / MIB:.0f} MiB, {transport}), diff, {written}"
 
-    def _text(self) -> str:
-        return f"{median(self.cpu['ours']):.2f} s CPU{spread(self.cpu['ours'])}"
+    def _text(self, name: str) -> str:
+        return f"{median(self.cpu[name]):.2f} s CPU{spread(self.cpu[name])}"
 
     def _ours(self) -> None:
         used = run_child("ingest", self.kubeconfig, "aged", environment=self.environment)

@@ -16,7 +16,7 @@ from accounts.models import User  # isort: skip
 from clusters.models import Node  # isort: skip
 from tests.bench.measuring import median  # isort: skip
 
-ROUNDS = 3
+ROUNDS = 5
 _ELEMENT = re.compile(rb"<[a-z]")
 
 
