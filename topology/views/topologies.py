@@ -22,17 +22,22 @@ from clusters.names import owner_label_value
 from core.errors import Conflict, InvalidInput, NotFound
 from core.tables import build_table, table_response
 from topology import presenting, services
-from topology.drawing import draw
+from topology.drawing import Chosen, draw
 from topology.findings import Severity, find
+from topology.fragmentation import SIZES
 from topology.history import timeline
 from topology.impact import topology_deletion
 from topology.impact_words import hits_of, opened, sealed
 from topology.manifests import TopologySpec, binding_manifest, topology_manifest
 from topology.models import NodePool
+from topology.placed import place
+from topology.placing import distance_rows, fragment_rows
 from topology.selectors import TopologyRow, foreign_topologies, node_facts, pool_figures, tree_of, visible_topologies
+from topology.selectors.placed import placed_choices, placed_pods
 from topology.selectors.topologies import find_topology
 from topology.suggestions import NodeFacts
 from topology.tables import TOPOLOGIES
+from topology.tree import Tree
 from topology.wording import condition_item, finding_item, short_key
 
 
@@ -62,11 +67,17 @@ def topology_list(request: HttpRequest) -> HttpResponseBase:
 def topology_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """The live tree, levels, findings, pools."""
     row, facts, head = _head(request, pk, "overview")
-    drawn = draw(head["tree"], request.GET.getlist("at"), node_url=node_url)
+    chosen = _chosen(request, row, head["tree"])
+    drawn = draw(head["tree"], request.GET.getlist("at"), node_url=node_url, chosen=chosen)
     findings = find(row.levels, facts)
     context = {
         **head,
         "drawn": drawn,
+        "chosen": chosen,
+        "choices": placed_choices(request.user, row.cluster),
+        "distances": distance_rows(chosen.placed, row) if chosen else [],
+        "fragments": fragment_rows(head["tree"]),
+        "sizes": SIZES,
         "levels": _levels(row, head["tree"]),
         "findings": [finding_item(finding) for finding in findings],
         "to_act_on": sum(finding.severity in (Severity.BAD, Severity.WAIT) for finding in findings),
@@ -74,6 +85,13 @@ def topology_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "conditions": [condition_item(condition) for condition in row.row.conditions] if row.row else [],
     }
     return render(request, "topology/topology_detail.html", context)
+
+
+def _chosen(request: HttpRequest, row: TopologyRow, tree: Tree) -> Chosen | None:
+    """The workload that `?pods=` names, if it holds GPUs and may be seen."""
+    key = request.GET.get("pods", "").replace("\x00", "")[:320]
+    pods = placed_pods(request.user, row.cluster, key) if key else []
+    return Chosen(key, place(tree, pods)) if pods else None
 
 
 @require_GET
