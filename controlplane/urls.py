@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from controlplane import health_views, views
 from controlplane.live_views import live
 from controlplane.search import search
+from core.own_views import own_views
 
 PACKAGES = ("clusters", "topology", "organizations", "workloads", "metrics")
 
@@ -12,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.overview, name="overview"),
     path("live", live, name="live"),
     path("search", search, name="search"),
+    path("views", own_views, name="own-views"),
     path("healthz", health_views.healthz, name="healthz"),
     path("readyz", health_views.readyz, name="readyz"),
     path("metrics", health_views.metrics, name="metrics"),

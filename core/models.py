@@ -1,5 +1,6 @@
 """Abstract rows that every package builds on, and answers kept for repeated requests. Knows no domain word."""
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -68,3 +69,20 @@ class TenantSetting(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class OwnView(models.Model):
+    """A list as one person keeps it, under a name of their own: filters, search, sort and columns, in the form that
+    the list's URL has them. `table` is the list's name (`core.tables.TableSpec`)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    table = models.CharField(max_length=63)
+    label = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "table", "label"), name="own_view_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.label}"

@@ -9,7 +9,7 @@ URL: `?q=words&filter=phase==Pending&filter=gpus>=1&sort=-name&show=gpus&page=2&
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import and_, or_
 from typing import Any
 
@@ -24,7 +24,8 @@ from core.csv import CsvColumn, csv_response
 from core.errors import InvalidInput
 from core.filters import Filter, Term, Text, parse_term
 from core.keys_first import keys_of, rows_of
-from core.saved_views import Relief, SavedView, ViewLink, reliefs, view_links
+from core.own_views import query_of, views_of
+from core.saved_views import Relief, SavedView, ViewLink, own_links, reliefs, view_links
 
 MAX_SEARCH_LENGTH = 200
 MAX_SEARCH_WORDS = 8
@@ -96,7 +97,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A list as one request sees it. `total` match, `total_all` exist; `matching` is every match in order."""
+    """A list as one request sees it. `total` match, `total_all` exist; `matching` is every match in order.
+
+    `own` are the viewer's own views, `query` is what one would keep of what is shown now; empty for the whole list.
+    """
 
     spec: TableSpec
     heads: tuple[Head, ...]
@@ -109,6 +113,8 @@ class Table:
     q: str
     terms: tuple[Term, ...]
     views: tuple[ViewLink, ...] = ()
+    own: tuple[ViewLink, ...] = ()
+    query: str = ""
     reliefs: tuple[Relief, ...] = ()
     problems: tuple[str, ...] = ()
     present: Present | None = field(default=None, repr=False)
@@ -129,6 +135,11 @@ class Table:
     @property
     def narrowed(self) -> bool:
         return bool(self.q or self.terms)
+
+    @property
+    def own_current(self) -> ViewLink | None:
+        """The viewer's own view that is shown, if it is one."""
+        return next((view for view in self.own if view.current), None)
 
 
 def build_table(
@@ -171,6 +182,8 @@ def build_table(
         q=q,
         terms=terms,
         views=view_links(queryset, spec.filters, views, None if q else terms),
+        own=_own(request, queryset, spec),
+        query=query_of(request.GET),
         reliefs=reliefs(queryset, search, terms) if total_all and not paginator.count else (),
         problems=tuple(problems),
         present=present,
@@ -191,6 +204,12 @@ def table_response(
     )
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     return response
+
+
+def _own(request: HttpRequest, queryset: Rows, spec: TableSpec) -> tuple[ViewLink, ...]:
+    views = views_of(getattr(request, "user", None), spec.name)
+    searched = partial(_search_q, paths=spec.search)
+    return own_links(queryset, spec.filters, views, query_of(request.GET), searched) if views else ()
 
 
 def _search_text(request: HttpRequest, problems: list[str]) -> str:
