@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.contrib.auth import get_user
 from django.db import connection
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -95,13 +95,13 @@ class ObjectView(ApiView):
 class WaitView(ObjectView):
     """Waits for one object."""
 
-    @extend_schema(
-        parameters=[
-            OpenApiParameter("for", OpenApiTypes.STR, required=True, description=f"What to wait for: {FORMS}."),
-            OpenApiParameter("timeout", OpenApiTypes.INT, default=60, description=f"Seconds, 0 to {LONGEST_WAIT}."),
-        ],
-        responses={200: OpenApiTypes.OBJECT},
+    errors: Mapping[int, str] = {408: "The time is over.", 503: "Too many wait already."}
+
+    parameters = (
+        OpenApiParameter("for", OpenApiTypes.STR, required=True, description=f"What to wait for: {FORMS}."),
+        OpenApiParameter("timeout", OpenApiTypes.INT, default=60, description=f"Seconds, 0 to {LONGEST_WAIT}."),
     )
+
     def get(self, request: Request, pk: str) -> Response:
         """The object as soon as `for` holds; 408 with what holds instead when the time is over."""
         row, shown = self._find(request, pk)
@@ -128,7 +128,8 @@ class WaitView(ObjectView):
 class WatchView(ObjectView):
     """Streams one object."""
 
-    @extend_schema(responses={(200, "text/event-stream"): OpenApiTypes.STR})
+    answers: Mapping[Any, Any] = {(200, "text/event-stream"): OpenApiTypes.STR}
+
     def get(self, request: Request, pk: str) -> StreamingHttpResponse:
         """Server-sent events: the object now and after each change; `event: gone` at its end. For an hour at most."""
         row, _shown = self._find(request, pk)

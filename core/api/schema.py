@@ -8,10 +8,24 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from core.api.answers import responses_of
+
 _STATUS = re.compile(r"\b(20[0-9])\.$")
 
 DRY_RUN = OpenApiParameter(
     "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
+)
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="For 24 hours the same key and request get the same answer; it is run once.",
+)
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The ETag of the object as it was read, or `*`. Writes of quota and topology want it.",
 )
 # Collections whose lists and counts take these parameters.
 FILTERED = {"nodes", "node-pools", "departments", "projects", "workloads"}
@@ -58,14 +72,23 @@ class MusterSchema(AutoSchema):
         return "_".join([self.method.lower(), *parts]).replace("-", "_")
 
     def get_override_parameters(self) -> list[Any]:
-        declared = list(super().get_override_parameters())
+        declared = [*super().get_override_parameters(), *getattr(self.view, "parameters", ())]
         writes = self.method in ("POST", "PUT", "PATCH", "DELETE") and "token" not in self.get_tags()
         if self.method == "GET" and self.get_tags()[0] in FILTERED and not self.path.endswith("}"):
-            declared += [p for p in LIST_PARAMETERS if p.name in ("filterBy", "search") or not self._is_count()]
-        return [*declared, DRY_RUN] if writes else declared
+            names = {parameter.name for parameter in declared}
+            declared += [p for p in self._list_parameters() if p.name not in names]
+        return [*declared, *self._write_parameters()] if writes else declared
 
-    def _is_count(self) -> bool:
-        return str(self.path).endswith("/count")
+    def _list_parameters(self) -> list[OpenApiParameter]:
+        last = str(self.path).rsplit("/", 1)[-1]
+        if last in ("metrics", "telemetry", "wait", "watch", "fair-share", "history"):
+            return []
+        return [p for p in LIST_PARAMETERS if p.name in ("filterBy", "search") or last != "count"]
+
+    def _write_parameters(self) -> list[OpenApiParameter]:
+        keyed = [IDEMPOTENCY_KEY] if self.method == "POST" else []
+        matched = [IF_MATCH] if self.method != "POST" and "{" in self.path else []
+        return [DRY_RUN, *keyed, *matched]
 
     def get_request_serializer(self) -> Any:
         if self._declares_a_serializer():
@@ -77,6 +100,7 @@ class MusterSchema(AutoSchema):
         if not isinstance(declared, dict):
             status = self._success()
             declared = {status: None if status == 204 else declared}
+        declared = getattr(self.view, "answers", None) or {**declared, **responses_of(self.method, self.path)}
         errors = {code: OpenApiResponse(ErrorSerializer, description=text) for code, text in self._errors().items()}
         return {**errors, **declared}
 
@@ -90,9 +114,15 @@ class MusterSchema(AutoSchema):
         return hasattr(view, "serializer_class") or hasattr(view, "get_serializer_class")
 
     def _errors(self) -> dict[int, str]:
-        errors = {400: "The input breaks a rule."}
+        errors = {400: "The input breaks a rule.", 406: "The answer has no such format."}
         if self.view.authentication_classes:
-            errors |= {401: "No or no valid token.", 403: "The right is missing."}
+            errors |= {401: "No or no valid token.", 403: "The right is missing.", 429: "Too many requests."}
         if "{" in self.path:
             errors[404] = "Absent, or outside of what you may see."
-        return errors
+        if self.method != "GET":
+            errors |= {409: "A name is taken, or the object is in use.", 415: "The body is no JSON."}
+        if self.method == "POST":
+            errors[422] = "The Idempotency-Key was used for another request."
+        if self.method in ("PUT", "PATCH", "DELETE") and "{" in self.path:
+            errors |= {412: "The object was changed since it was read.", 428: "The write wants an If-Match."}
+        return errors | getattr(self.view, "errors", {})

@@ -7,11 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from core.errors import Fault, InvalidInput
 
 MAX_GROUPS = 2
+UNKNOWN_FILTER: Mapping[int, str] = {404: "What is filtered by is absent, or outside of what you may see."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,15 @@ class TelemetryQuery:
 
     type: str
     group_by: tuple[str, ...]
+
+
+def telemetry_parameters(types: Sequence[str], groups: Sequence[str], *filters: str) -> tuple[OpenApiParameter, ...]:
+    """How a view of telemetry is described."""
+    by = OpenApiParameter(
+        "groupBy", {"type": "array", "items": {"type": "string", "enum": list(groups)}}, explode=False
+    )
+    asked = OpenApiParameter("telemetryType", OpenApiTypes.STR, enum=types, required=True)
+    return (asked, by, *(OpenApiParameter(name, OpenApiTypes.STR) for name in filters))
 
 
 def read_telemetry(request: Request, types: Sequence[str], groups: Sequence[str]) -> TelemetryQuery:

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,6 +17,7 @@ from core.errors import Fault, InvalidInput
 WEEK_HOURS = 168
 SHORT_HOURS = 6
 MAX_SAMPLES = 1000
+YEARS = range(1971, 9999)  # with room for any offset from UTC
 
 # A moment and a figure; None: it was not measured.
 Value = tuple[datetime, float | None]
@@ -46,6 +49,19 @@ class Line:
     groups: Mapping[str, str] = field(default_factory=dict)
 
 
+def metric_parameters(types: Sequence[str], *more: OpenApiParameter) -> tuple[OpenApiParameter, ...]:
+    """How a view of metrics is described."""
+    listed = {"type": "array", "minItems": 1, "items": {"type": "string", "enum": list(types)}}
+    samples = {"type": "integer", "minimum": 0, "maximum": MAX_SAMPLES, "default": 20}
+    return (
+        OpenApiParameter("metricType", listed, required=True, explode=False),
+        OpenApiParameter("start", OpenApiTypes.DATETIME, required=True),
+        OpenApiParameter("end", OpenApiTypes.DATETIME, required=True),
+        OpenApiParameter("numberOfSamples", samples),
+        *more,
+    )
+
+
 def read_query(request: Request, allowed: Sequence[str]) -> Query:
     """`metricType`, `start`, `end`, `numberOfSamples`. Raises `InvalidInput` that names every wrong one."""
     params, faults = request.query_params, list[Fault]()
@@ -71,7 +87,7 @@ def _moment(text: str, name: str, faults: list[Fault]) -> datetime | None:
         moment = parse_datetime(text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text)
     except ValueError:
         moment = None
-    if moment is None:
+    if moment is None or moment.year not in YEARS:
         faults.append(Fault(name, f"{text[:40]!r} is not a time", "2026-11-29T14:00:00Z"))
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.get_current_timezone())

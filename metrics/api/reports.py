@@ -1,5 +1,6 @@
 """`/api/v1/org-unit/reports`: consumption reports. They are made at once, from what is recorded."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -24,6 +25,7 @@ from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
 from metrics import reports
+from metrics.api.query import YEARS
 from metrics.models import Report
 
 TENANT = 1
@@ -89,9 +91,9 @@ class ReportView(ApiView):
 class ReportFileView(ApiView):
     """The report's lines."""
 
-    renderer_classes = (CsvRenderer,)
+    renderer_classes = (CsvRenderer, JSONRenderer)  # a refusal is JSON
+    answers: Mapping[Any, Any] = {(200, "text/csv"): OpenApiTypes.STR}
 
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, report_id: str) -> HttpResponse:
         """CSV: group, cluster, GPU hours held, average utilisation of the measured ones."""
         report = find(request, report_id)
@@ -152,7 +154,7 @@ def _moment(value: Any, key: str) -> datetime:
         moment = parse_datetime(value) if isinstance(value, str) else None
     except ValueError:
         moment = None
-    if moment is None:
+    if moment is None or moment.year not in YEARS:
         raise InvalidInput.of(key, "It is not a time", "2026-11-29T14:00:00Z")
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.get_current_timezone())
 

@@ -13,7 +13,7 @@ from clusters.models import Cluster, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL
 from core.api.csv_rendering import RENDERERS
 from core.api.ids import uuid_of
-from core.api.telemetry import Fact, Group, read_telemetry, telemetry_json
+from core.api.telemetry import UNKNOWN_FILTER, Fact, Group, read_telemetry, telemetry_json, telemetry_parameters
 from core.api.views import ApiView
 from metrics import selectors
 from metrics.series import node_positions, summary
@@ -55,6 +55,8 @@ class NodeTelemetryView(ApiView):
     """One figure over nodes."""
 
     renderer_classes = RENDERERS
+    errors = UNKNOWN_FILTER
+    parameters = telemetry_parameters(TYPES, GROUPS, "clusterId", "nodepoolName")
 
     def get(self, request: Request) -> Response:
         """By `telemetryType`, grouped by up to two of ClusterId, Nodepool, Node; `clusterId`, `nodepoolName`."""

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,7 +18,7 @@ from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from metrics import selectors
 from metrics.api import types
-from metrics.api.query import Line, Query, Value, answer, read_query
+from metrics.api.query import Line, Query, Value, answer, metric_parameters, read_query
 from metrics.frames import Layout
 from metrics.selectors import Series
 from metrics.series import Indices, Moment, node_positions, owned_by, positions, summary, together
@@ -27,6 +29,7 @@ from workloads.models import Workload
 Where = Callable[[Moment], Indices | None]
 CATEGORY = "Deploy"  # of every workload
 GROUPS = ("Category", "Nodepool", "Project", "Department")
+POOL = OpenApiParameter("nodepoolName", OpenApiTypes.STR)
 # What each recorded type says of a set of GPUs.
 _FIGURES: Mapping[str, Callable[[Any], float | None]] = {
     types.UTILISATION: lambda found: found.average,
@@ -46,6 +49,8 @@ class MetricsView(ApiView):
 class ClusterMetricsView(MetricsView):
     """A cluster's GPUs."""
 
+    parameters = metric_parameters(types.CLUSTER, OpenApiParameter("groupBy", OpenApiTypes.STR, enum=GROUPS), POOL)
+
     def get(self, request: Request, cluster_id: str) -> Response:
         """Over time; `groupBy` Category, Nodepool, Project or Department, of what one may see; `nodepoolName`."""
         require(request.user, "cluster:read")
@@ -64,6 +69,8 @@ class ClusterMetricsView(MetricsView):
 class NodePoolMetricsView(MetricsView):
     """The GPUs of a node pool."""
 
+    parameters = metric_parameters(types.CLUSTER)
+
     def get(self, request: Request, cluster_id: str, pool_name: str) -> Response:
         """Over time."""
         require(request.user, "nodepools:read")
@@ -78,6 +85,8 @@ class NodePoolMetricsView(MetricsView):
 class NodeMetricsView(MetricsView):
     """A node's GPUs."""
 
+    parameters = metric_parameters(types.NODE)
+
     def get(self, request: Request, node_id: str) -> Response:
         """`GPU_UTILIZATION_PER_GPU` and `GPU_UTILIZATION`, in percent."""
         require(request.user, "nodes:read")
@@ -90,6 +99,7 @@ class NodeMetricsView(MetricsView):
 class OrgUnitMetricsView(MetricsView):
     """The GPUs that the workloads of a department or project hold."""
 
+    parameters = metric_parameters(types.ORG_UNIT, POOL)
     model: type[Department] | type[Project] = Project
 
     def get(self, request: Request, unit_id: str) -> Response:
@@ -110,6 +120,8 @@ class OrgUnitMetricsView(MetricsView):
 class WorkloadMetricsView(MetricsView):
     """A workload's GPUs."""
 
+    parameters = metric_parameters(types.WORKLOAD)
+
     def get(self, request: Request, workload_id: str) -> Response:
         """`GPU_UTILIZATION` (average in percent over the GPUs that it holds) and `GPU_ALLOCATION` (how many)."""
         require(request.user, "workloads:read")
@@ -126,6 +138,8 @@ class WorkloadMetricsView(MetricsView):
 
 class PodMetricsView(MetricsView):
     """A pod's GPUs, where it is known which they are: it is the workload's only pod with GPUs on its node."""
+
+    parameters = metric_parameters(types.POD)
 
     def get(self, request: Request, workload_id: str, pod_id: str) -> Response:
         """`GPU_UTILIZATION` over the GPUs that it holds."""

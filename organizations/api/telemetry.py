@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from clusters.models import Cluster
 from core.api.ids import number_of, uuid_of
-from core.api.telemetry import Fact, Group, read_telemetry, telemetry_json
+from core.api.telemetry import UNKNOWN_FILTER, Fact, Group, read_telemetry, telemetry_json, telemetry_parameters
 from core.api.views import ApiView
 from organizations.models import Department, Project, Quota
 from organizations.quota import UNLIMITED
@@ -26,6 +26,9 @@ TYPES = tuple(f"{resource}_{kind}" for kind in ("QUOTA", *_KINDS) for resource i
 
 class DepartmentTelemetryView(ApiView):
     """One figure over departments."""
+
+    errors = UNKNOWN_FILTER
+    parameters = telemetry_parameters(TYPES, ("CLUSTER_ID",), "clusterId", "nodepoolName", "departmentId")
 
     def get(self, request: Request) -> Response:
         """By `telemetryType`, grouped by CLUSTER_ID; `clusterId`, `nodepoolName`, `departmentId`."""
@@ -43,6 +46,11 @@ class DepartmentTelemetryView(ApiView):
 
 class ProjectTelemetryView(ApiView):
     """One figure over projects."""
+
+    errors = UNKNOWN_FILTER
+    parameters = telemetry_parameters(
+        TYPES, ("ClusterId", "NodepoolId", "ParentId"), "clusterId", "nodepoolId", "departmentId"
+    )
 
     def get(self, request: Request) -> Response:
         """By `telemetryType`, grouped by ClusterId, NodepoolId, ParentId; `clusterId`, `nodepoolId`, `departmentId`."""

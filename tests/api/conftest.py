@@ -66,7 +66,7 @@ def world(cluster, default_pool, department, project):
     )  # fmt: skip
     ClusterObject.objects.create(
         **seen, uid="0f6d3f4e-0000-4000-8000-0000000000c1", name="inference", group="scheduling.k8s.io",
-        plural="priorityclasses", manifest={"value": 125},
+        plural="priorityclasses", manifest={"metadata": {"name": "inference"}, "value": 125},
     )  # fmt: skip
     return SimpleNamespace(
         cluster=cluster, pool=default_pool, department=department, project=project, topology=topology,

@@ -10,7 +10,15 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from core.api.csv_rendering import RENDERERS
-from core.api.telemetry import MAX_GROUPS, Fact, Group, read_telemetry, telemetry_json
+from core.api.telemetry import (
+    MAX_GROUPS,
+    UNKNOWN_FILTER,
+    Fact,
+    Group,
+    read_telemetry,
+    telemetry_json,
+    telemetry_parameters,
+)
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from workloads import selectors
@@ -37,6 +45,10 @@ class WorkloadTelemetryView(ApiView):
     """One figure over workloads."""
 
     renderer_classes = RENDERERS
+    errors = UNKNOWN_FILTER
+    parameters = telemetry_parameters(
+        (COUNT, ALLOCATION, PENDING), GROUPS, "clusterId", "nodepoolName", "departmentId", "filterByPhases"
+    )
 
     def get(self, request: Request) -> Response:
         """`WORKLOADS_COUNT`, `GPU_ALLOCATION` or `PENDING_TIME_DISTRIBUTION`, by up to two groups."""
