@@ -1,11 +1,20 @@
-"""A child process: a gang of 512 pods placed on N nodes with four levels, half of the GPUs held, beside one pass over
-the node array. `python -m tests.bench.placing NODES`"""
+"""A child process: previews of a gang of 512 pods on N nodes with four levels, half of the GPUs held, beside one pass
+over the node array. `python -m tests.bench.placing NODES`
+
+`prepare` is paid once while a cluster's rows stand, `preview` for each change of a form; `first` is the first preview
+of a shard, which also builds the domain tree. Memory is what the process has grown by, in MB.
+"""
 
 import json
 import resource
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from scheduling.cycle import run_cycle
+import msgspec
+
+from scheduling.preview import PreparedShard
+from scheduling.preview_structs import Gang
 from scheduling.structs import (
     UNLIMITED_RESOURCE,
     Level,
@@ -82,18 +91,40 @@ def one_pass(given: Snapshot) -> int:
     return max(free.values())
 
 
+def split(given: Snapshot) -> tuple[Snapshot, Gang]:
+    """The cluster without the gang, and the gang."""
+    group = given.podgroups[-1]
+    pods = tuple(pod for pod in given.pods if pod.podgroup == group.key)
+    base = msgspec.structs.replace(given, podgroups=given.podgroups[:-1], pods=given.pods[: -len(pods)])
+    return base, Gang(group, pods)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of a piece of work, and what it gave."""
+    before = cpu()
+    found = work()
+    return cpu() - before, found
+
+
+def memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def main(count: int) -> None:
     given = snapshot(count)
-    passes, cycles = [], []
+    base, gang = split(given)
+    grown = memory_mb()
+    said: dict[str, list[float]] = {"pass": [], "prepare": [], "first": [], "preview": []}
+    bound = 0
     for _ in range(ROUNDS):
-        before = cpu()
-        for _repeat in range(10):
-            one_pass(given)
-        passes.append((cpu() - before) / 10)
-        before = cpu()
-        bound = run_cycle(given).bound
-        cycles.append(cpu() - before)
-    print(json.dumps({"pass": passes, "cycle": cycles, "bound": len(bound)}))
+        said["pass"].append(timed(lambda: [one_pass(given) for _repeat in range(10)])[0] / 10)
+        took, shard = timed(lambda: PreparedShard(base))
+        said["prepare"].append(took)
+        said["first"].append(timed(lambda shard=shard: shard.preview([gang]))[0])
+        took, found = timed(lambda shard=shard: shard.preview([gang]))
+        said["preview"].append(took)
+        bound = len(found.gangs[0].placed)
+    print(json.dumps({**said, "bound": bound, "memory": memory_mb() - grown}))
 
 
 if __name__ == "__main__":
