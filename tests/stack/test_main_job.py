@@ -117,7 +117,7 @@ def attach_it_to_the_default_pool(tab: Page) -> None:
     attach = tab.get_by_label("Attached topology")
     label = attach.locator("option", has_text="topology-1").inner_text()
     attach.select_option(label=label)
-    tab.get_by_role("button", name="Attach").click()
+    save(tab, "Attach")
     expect(tab.locator("#tree").get_by_role("link", name="topology-1")).to_be_visible()
 
 
@@ -227,7 +227,7 @@ def everything_goes(tab: Page, cluster: Muster) -> None:
     open_page(tab, "Node pools")
     tab.get_by_role("link", name="default", exact=True).click()
     tab.get_by_label("Attached topology").select_option(label="none")
-    tab.get_by_role("button", name="Attach").click()
+    save(tab, "Attach")
     remove(tab, "Network topologies", "topology-1", "Delete topology")
     for kind in ("topologies.kai.scheduler", "dynamographdeployments.nvidia.com", "podgroups.scheduling.run.ai"):
         wait_until(is_gone(cluster, kind, "-A"), f"no {kind} left")
