@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from workloads.views import actions, detail, listing, submit
+from workloads.views import actions, detail, listing, placement, submit
 
 app_name = "workloads"
 
 urlpatterns = [
     path("workloads/", listing.workload_list, name="list"),
     path("workloads/new/", submit.workload_new, name="new"),
+    path("workloads/new/placement/", placement.draft_placement, name="placement"),
     path("workloads/bulk/<str:action>/", actions.workload_bulk, name="bulk"),
     path("workloads/<str:pk>/", detail.workload_detail, name="detail"),
     path("workloads/<str:pk>/logs/", detail.workload_logs, name="logs"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workloads.api import batch, observed_views, properties, telemetry, views
+from workloads.api import batch, observed_views, preview, properties, telemetry, views
 
 urlpatterns = (
     path("v1/workload-categories", properties.CategoryListView.as_view(), name="workload-categories"),
@@ -14,6 +14,7 @@ urlpatterns = (
     path("v1/workloads/count", views.WorkloadCountView.as_view(), name="workloads-count"),
     path("v1/workloads/batch", batch.WorkloadBatchView.as_view(), name="workloads-batch"),
     path("v1/workloads/telemetry", telemetry.WorkloadTelemetryView.as_view(), name="workloads-telemetry"),
+    path("v1/workloads/preview", preview.WorkloadPreviewView.as_view(), name="workloads-preview"),
     path("v1/workloads/pods", observed_views.PodListView.as_view(), name="workloads-pods"),
     path("v1/workloads/pods/count", observed_views.PodCountView.as_view(), name="workloads-pods-count"),
     path("v1/workloads/<str:workload_id>/pods", views.WorkloadPodsView.as_view(), name="workload-pods"),
