@@ -106,6 +106,11 @@ class PodSet:
     ``make_tasks`` may stand for pods that are counted already; they are made when somebody asks.
     """
 
+    __slots__ = (
+        "_tasks", "active", "alive", "constraint", "gated", "make_tasks", "min_available", "name", "parent", "pending",
+        "size", "used",
+    )  # fmt: skip
+
     def __init__(self, name: str, min_available: int, constraint: TopologyConstraint) -> None:
         self.name = name
         self.min_available = min_available
@@ -165,6 +170,8 @@ class PodSet:
 
 class SubGroupSet:
     """An inner subgroup: some of its members must be satisfied (all, unless ``min_subgroup`` says less)."""
+
+    __slots__ = ("constraint", "groups", "min_subgroup", "name", "parent", "podsets")
 
     def __init__(self, name: str, constraint: TopologyConstraint, min_subgroup: int | None) -> None:
         self.name = name
@@ -238,6 +245,11 @@ class TaskErrors:
 
 class Job:
     """A pod group in the cycle. ``partial`` ones stand for some of its pods in an eviction search."""
+
+    __slots__ = (
+        "allocated", "errors", "group", "invalid", "key", "podsets", "queue", "root", "succeeded", "task_errors",
+        "to_place", "to_place_quota", "uid",
+    )  # fmt: skip
 
     def __init__(self, group: PodGroup, root: SubGroupSet) -> None:
         self.group = group
