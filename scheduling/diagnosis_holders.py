@@ -7,8 +7,6 @@ from scheduling.diagnosis_structs import Holder
 from scheduling.structs import Pod
 
 MAX_HOLDERS = 12
-MAX_TRIES = 24
-"""Ends that are tried by the engine, at most, for one cause."""
 MAX_ENDINGS = 5
 
 
@@ -61,7 +59,7 @@ def endings(scene: Scene, holders: Sequence[Holder], others: Sequence[Holder] = 
 
     ``holders`` are tried first; ``others`` only as far as these do not suffice.
     """
-    near = [holder.group for holder in holders][:MAX_HOLDERS]
+    near = [holder.group for holder in holders][: min(MAX_HOLDERS, scene.effort)]
     single: list[tuple[str, ...]] = []
     for key in near:
         if len(single) < MAX_ENDINGS and scene.without((key,)).runs:
@@ -69,7 +67,7 @@ def endings(scene: Scene, holders: Sequence[Holder], others: Sequence[Holder] = 
     if single:
         return tuple(single)
     chosen: list[str] = []
-    for key in [*near, *(holder.group for holder in others if holder.group not in near)][:MAX_TRIES]:
+    for key in [*near, *(holder.group for holder in others if holder.group not in near)][: scene.effort]:
         chosen.append(key)
         if scene.without(chosen).runs:
             return (tuple(_needed(scene, chosen)),)

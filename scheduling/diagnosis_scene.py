@@ -47,6 +47,8 @@ class Scene:
     wanted_pool: str | None = None
     shards: frozenset[str] | None = None
     unhealthy: Mapping[str, float] = field(default_factory=dict)
+    effort: int = 24
+    """So many ends of others, and as many remedies, are tried at most."""
 
     @cached_property
     def group(self) -> PodGroup:

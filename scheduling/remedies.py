@@ -11,7 +11,6 @@ from scheduling.remedy_sizes import fewer_pods
 from scheduling.remedy_structs import Act, Remedy, Step
 
 MAX_REMEDIES = 6
-MAX_TRIES = 40
 
 
 def find_remedies(scene: Scene, diagnosis: Diagnosis, pools: Mapping[str, str] | None = None) -> tuple[Remedy, ...]:
@@ -24,7 +23,7 @@ def find_remedies(scene: Scene, diagnosis: Diagnosis, pools: Mapping[str, str] |
     options = [_options(scene, diagnosis.obstacles, each) for each in diagnosis.obstacles]
     found: list[Remedy] = []
     for tries, chosen in enumerate((*_bypasses(scene, diagnosis, pools or {}), *_combined(options))):
-        if len(found) >= MAX_REMEDIES or tries >= MAX_TRIES:
+        if len(found) >= MAX_REMEDIES or tries >= scene.effort:
             break
         steps = tuple(step for step, _ in chosen)
         outcome = _tried(scene, [cure for _, cure in chosen])

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workloads.views import actions, detail, listing, placement, submit
+from workloads.views import actions, detail, diagnosis, listing, placement, submit
 
 app_name = "workloads"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path("workloads/new/placement/", placement.draft_placement, name="placement"),
     path("workloads/bulk/<str:action>/", actions.workload_bulk, name="bulk"),
     path("workloads/<str:pk>/", detail.workload_detail, name="detail"),
+    path("workloads/<str:pk>/why/", diagnosis.workload_why, name="why"),
     path("workloads/<str:pk>/logs/", detail.workload_logs, name="logs"),
     path("workloads/<str:pk>/events/", detail.workload_events, name="events"),
     path("workloads/<str:pk>/yaml/", detail.workload_yaml, name="yaml"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workloads.api import batch, observed_views, preview, properties, telemetry, views
+from workloads.api import batch, diagnosis, observed_views, preview, properties, telemetry, views
 
 urlpatterns = (
     path("v1/workload-categories", properties.CategoryListView.as_view(), name="workload-categories"),
@@ -18,6 +18,9 @@ urlpatterns = (
     path("v1/workloads/pods", observed_views.PodListView.as_view(), name="workloads-pods"),
     path("v1/workloads/pods/count", observed_views.PodCountView.as_view(), name="workloads-pods-count"),
     path("v1/workloads/<str:workload_id>/pods", views.WorkloadPodsView.as_view(), name="workload-pods"),
+    path(
+        "v1/workloads/<str:workload_id>/diagnosis", diagnosis.WorkloadDiagnosisView.as_view(), name="workload-diagnosis"
+    ),
     path("v1/workloads/<str:workload_id>/events", observed_views.WorkloadEventsView.as_view(), name="workload-events"),
     path(
         "v1/workloads/<str:workload_id>/history",

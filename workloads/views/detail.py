@@ -26,6 +26,7 @@ from workloads.models import DesiredPhase, Workload
 from workloads.reconcile.preview import rendered_manifest
 from workloads.reconcile.status import asked_of
 from workloads.verdicts import is_noise
+from workloads.views.diagnosis import why_context
 from workloads.views.labels import ENGINES, kind_of
 from workloads.words import condition_view, is_permanent, place_word, reason_sentence, reason_short
 
@@ -46,7 +47,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "reason": reason,
         "sentence": reason_sentence(reason),
         "permanent": is_permanent(reason),
-        "shows_why": bool(reason.get("code")) and workload.phase not in ("Running", "Stopped"),
+        **why_context(request.user, workload),
         "conditions": [condition_view(condition) for condition in workload.conditions],
         "pods": pods[:MAX_PODS],
         "pod_count": len(pods),

@@ -1,0 +1,16 @@
+"""`GET /api/v1/workloads/{id}/diagnosis`: why it waits, and what would let it run."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.api.views import ApiView
+from workloads.api.views import find
+from workloads.diagnosis_telling import told_to
+
+
+class WorkloadDiagnosisView(ApiView):
+    """Causes with evidence, remedies that the engine tried, what is ruled out. Amounts: GPUs, millicores, bytes."""
+
+    def get(self, request: Request, workload_id: str) -> Response:
+        """The diagnosis; `state` unknown where the cluster is not heard."""
+        return Response(told_to(request.user, find(request, workload_id)))

@@ -1,0 +1,222 @@
+"""Why a workload waits: what the engine finds on the observed rows, and what no scheduler can see. Reads only."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from clusters.kept import LARGE_NODES, kept
+from clusters.kinds import KAI_SCHEDULING_SHARD
+from clusters.models import Node, Pod
+from clusters.selectors import watch_state
+from clusters.snapshot import pools_of, shard_snapshot
+from scheduling.diagnosis import diagnose
+from scheduling.diagnosis_scene import Scene
+from scheduling.diagnosis_structs import Diagnosis
+from scheduling.remedies import find_remedies
+from scheduling.remedy_structs import Remedy
+from scheduling.structs import Pod as EnginePod
+from scheduling.structs import SchedulerConfig, Snapshot
+from topology.models import NodePool
+from workloads import observed
+from workloads.diagnosis_outside import Facts, Finding, find_outside
+from workloads.diagnosis_ruled import Ruled, ruled_out
+from workloads.models import DesiredPhase, Workload
+from workloads.verdicts import group_texts, is_noise
+
+STREAMS = ("nodes", "pods", "podgroups", "queues", "topologies")
+MAX_GROUPS = 3
+"""So many waiting pod groups of one workload are looked into; the others mostly wait for these."""
+MAX_WORDS = 12
+LARGE_BUDGET = 400
+"""Bound of the eviction searches on a large cluster; a page must not take minutes as the scheduler may."""
+LARGE_EFFORT, MAX_EFFORT = 4, 24
+"""So many ends of others and remedies are tried."""
+KEPT_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDiagnosis:
+    """One pod group (``namespace/name``), why it waits, and what would let it run."""
+
+    key: str
+    diagnosis: Diagnosis
+    remedies: tuple[Remedy, ...] = ()
+    ruled: tuple[Ruled, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadDiagnosis:
+    """`state`: runs, stopped, unknown (nothing may be said: the data is old), waits, starts (nothing is wrong).
+
+    `outside` are causes beside the scheduler's; `words` what KAI said; `unknown` codes of what could not be taken
+    into account (`clusters.snapshot`).
+    """
+
+    state: str
+    outside: tuple[Finding, ...] = ()
+    groups: tuple[GroupDiagnosis, ...] = ()
+    words: tuple[str, ...] = ()
+    observed_at: datetime | None = None
+    unknown: tuple[str, ...] = ()
+
+
+def diagnose_workload(workload: Workload, *, now: datetime) -> WorkloadDiagnosis:
+    """Why it does not run, from what was observed last. On a large cluster the answer is kept for some seconds."""
+    if workload.is_being_deleted or workload.desired_phase == DesiredPhase.STOPPED:
+        return WorkloadDiagnosis("stopped")
+    if workload.phase == "Running":
+        return WorkloadDiagnosis("runs")
+    state = watch_state(workload.cluster, *STREAMS, now=now)
+    if state.stale:
+        return WorkloadDiagnosis("unknown", observed_at=state.since, unknown=(state.reason,))
+    large = Node.objects.filter(cluster=workload.cluster_id).count() > LARGE_NODES
+    version = (workload.generation, int(now.timestamp() // KEPT_SECONDS)) if large else None
+    return kept(("why", workload.pk), version, partial(_diagnosed, workload, now, large))
+
+
+def _diagnosed(workload: Workload, now: datetime, large: bool) -> WorkloadDiagnosis:
+    pods = list(observed.pods_of(workload))
+    groups = observed.groups_of(workload, pods)
+    outside = find_outside(_facts(workload, pods, groups))
+    words = _words(workload, pods, groups)
+    waiting = _waiting_groups(workload, pods, groups)
+    if not waiting or any(each.code in ("Refused", "NotSynced", "WebhookDown", "KindNotServed") for each in outside):
+        return WorkloadDiagnosis("waits", tuple(outside), (), words, now)
+    return _with_engine(workload, now, large, (outside, words, waiting))
+
+
+def _with_engine(
+    workload: Workload, now: datetime, large: bool, told: tuple[list[Finding], tuple[str, ...], Sequence[str]]
+) -> WorkloadDiagnosis:
+    outside, words, waiting = told
+    ground = ground_of(workload, now)
+    outside += [Finding("Unreadable", True, {"object": name}) for name in ground.unreadable]
+    config = msgspec.structs.replace(ground.config, search_budget=LARGE_BUDGET) if large else ground.config
+    known = {group.key for group in ground.snapshot.podgroups}
+    found = []
+    for key in waiting[:MAX_GROUPS]:
+        if key in known:
+            scene = replace(ground.scene(key), config=config, effort=LARGE_EFFORT if large else MAX_EFFORT)
+            diagnosis = diagnose(scene)
+            remedies = () if large and len(diagnosis.causes) > 1 else find_remedies(scene, diagnosis, ground.pools)
+            ruled = tuple(ruled_out(scene, diagnosis.causes))
+            found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
+    blocked = outside or any(each.diagnosis.causes for each in found)
+    state = "waits" if blocked or not found else "starts"
+    return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, ground.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The cluster as the engine sees it: every pool, the settings of the workload's shard, what is not known.
+
+    `pools` maps other pools on which the project has quota to its queue there.
+    """
+
+    snapshot: Snapshot
+    config: SchedulerConfig
+    wanted_pool: str
+    shards: frozenset[str] | None
+    unhealthy: Mapping[str, float]
+    pools: Mapping[str, str]
+    observed_at: datetime | None
+    unknown: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    def scene(self, key: str) -> Scene:
+        """One pod group on this ground."""
+        return Scene(self.snapshot, key, self.config, self.wanted_pool, self.shards, self.unhealthy)
+
+
+def ground_of(workload: Workload, now: datetime) -> Ground:
+    """The ground of a workload's diagnosis."""
+    cluster, pool = workload.cluster, workload.node_pool
+    wanted = "" if pool.is_default else pool.name
+    running = pools_of(cluster)
+    names = {*running, *_pool_names(workload), wanted}
+    shards = {name: shard_snapshot(cluster, name, now=now) for name in sorted(names)}
+    own = shards[wanted]
+    merged = _merged([shard.snapshot for shard in shards.values()])
+    gpus = Node.objects.filter(cluster=cluster, gpu_allocatable__isnull=False).values_list(
+        "name", "gpu_capacity", "gpu_allocatable"
+    )
+    quotas = workload.project.quotas.select_related("node_pool")
+    queues = {"" if quota.node_pool.is_default else quota.node_pool.name: quota.queue_name for quota in quotas}
+    served = (cluster.streams.get(KAI_SCHEDULING_SHARD.plural) or {}).get("listedAt")
+    return Ground(
+        merged,
+        own.config,
+        wanted,
+        frozenset(running) if served else None,
+        {name: float(total - (usable or 0)) for name, total, usable in gpus if total > (usable or 0)},
+        {name: queue for name, queue in queues.items() if name != wanted},
+        own.observed_at,
+        own.unknown,
+        own.unreadable,
+    )
+
+
+def _pool_names(workload: Workload) -> set[str]:
+    pools = NodePool.objects.filter(cluster=workload.cluster_id)
+    return {"" if pool.is_default else pool.name for pool in pools}
+
+
+def _merged(shards: Sequence[Snapshot]) -> Snapshot:
+    """All pools together; a pod that two shards see is one pod."""
+    pods: dict[str, EnginePod] = {pod.key: pod for shard in shards for pod in shard.pods}
+    return msgspec.structs.replace(
+        shards[0],
+        nodes=tuple(node for shard in shards for node in shard.nodes),
+        queues=tuple(queue for shard in shards for queue in shard.queues),
+        podgroups=tuple(group for shard in shards for group in shard.podgroups),
+        pods=tuple(pods.values()),
+        pool="",
+    )
+
+
+def _waiting_groups(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Keys of the pod groups of which a pod waits, those with most waiting pods first."""
+    known = {group["metadata"]["name"] for group in groups}
+    counts: dict[str, int] = {}
+    for pod in pods:
+        if not pod.node_name and pod.deletion_requested_at is None and pod.pod_group in known:
+            counts[pod.pod_group] = counts.get(pod.pod_group, 0) + 1
+    order = sorted(counts, key=lambda name: (-counts[name], name))
+    return [f"{workload.project.namespace}/{name}" for name in order]
+
+
+def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Facts:
+    known = {group["metadata"]["name"] for group in groups}
+    events = observed.events_of(workload).filter(reason="PodGrouperWarning").values_list("reason", "message")[:20]
+    return Facts(
+        pods=observed.pod_facts(pods),
+        wanted_pods=sum(role.get("desired", 0) for role in workload.roles),
+        grouped=sum(pod.pod_group in known for pod in pods),
+        conditions=workload.conditions,
+        components={each["key"]: each for each in workload.cluster.components},
+        served=workload.cluster.served,
+        graph=observed.graph_of(workload),
+        lost=tuple((workload.placement or {}).get("lost", ())),
+        events=tuple(events),
+    )
+
+
+def _words(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """KAI's own texts, each once: conditions of the groups, of their pods, events."""
+    return tuple(dict.fromkeys(_all_words(workload, pods, groups)))[:MAX_WORDS]
+
+
+def _all_words(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for group in groups:
+        yield from filter(None, group_texts(group))
+    for pod in pods:
+        if not pod.node_name and pod.message and pod.reason in ("Unschedulable", "SchedulingGated", ""):
+            yield pod.message
+    reasons = ("NotReady", "Unschedulable", "PodGrouperWarning")
+    for event in observed.events_of(workload).filter(reason__in=reasons)[:10]:
+        if not is_noise(event.reason, event.message):
+            yield event.message

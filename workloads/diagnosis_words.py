@@ -1,0 +1,88 @@
+"""Causes and remedies in the viewer's language: the one place of their sentences. Names come in as people may see them.
+
+Each code has a title and a sentence; what stands in `%(…)s` are the code's names and its numbers as text.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from core.templatetags.quantities import number
+from workloads.diagnosis_sentences import ACTS, CAUSES
+from workloads.words import place_word
+
+Names = Mapping[str, str]
+Numbers = Mapping[str, float]
+
+UNITS: Mapping[str, str | Promise] = {
+    "gpu": gettext_lazy("GPUs"),
+    "cpu": gettext_lazy("CPU cores"),
+    "memory": gettext_lazy("GiB of memory"),
+}
+ROLE = pgettext_lazy("the pods of one role", "%(role)s")
+_SCALES = {"cpu": 1000.0, "memory": 2.0**30}
+_AMOUNTS = ("bound", "held", "asked", "short", "largest", "from", "to")
+_MOMENTS = ("until",)
+
+
+class _Known(dict[str, str]):
+    """What a sentence needs; what is missing is a dash, never an error."""
+
+    def __missing__(self, key: str) -> str:
+        return "–"
+
+
+def cause_title(code: str) -> str:
+    """What a cause is called."""
+    return str(CAUSES.get(code, CAUSES["Unexplained"])[0])
+
+
+def cause_sentence(code: str, names: Names, numbers: Numbers) -> str:
+    """A cause with its numbers."""
+    return str(CAUSES.get(code, CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+
+
+def act_sentence(act: str, names: Names, numbers: Numbers) -> str:
+    """What would be done."""
+    return str(ACTS.get(act, act)) % arguments(names, numbers)
+
+
+def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:
+    """Names and numbers as text: amounts in the unit of their resource, moments in local time, roles and levels in
+    words."""
+    resource = names.get("resource", "gpu")
+    told = {key: value or "–" for key, value in names.items()}
+    for key, value in numbers.items():
+        if key in _MOMENTS:
+            told[key] = _moment(value)
+        else:
+            told[key] = amount(value, resource if key in _AMOUNTS else "gpu")
+    told["resource"] = str(UNITS.get(resource, resource))
+    told["place"] = place_word(names.get("level", ""))
+    told["from_place"] = place_word(names.get("from", ""))
+    told["role"] = _role(names.get("subgroup", ""))
+    told["pool"] = names.get("pool") or "default"
+    for key in ("wanted", "queuePool"):
+        if key in names:
+            told[key] = names[key] or "default"
+    return _Known(told)
+
+
+def amount(value: float, resource: str = "gpu") -> str:
+    """A number in the unit that `UNITS` names; -1 is unlimited."""
+    if value == -1:
+        return _("unlimited")
+    return number(value / _SCALES.get(resource, 1.0))
+
+
+def _moment(seconds: float) -> str:
+    return date_format(timezone.localtime(datetime.fromtimestamp(seconds, UTC)), "Y-m-d H:i:s")
+
+
+def _role(subgroup: str) -> str:
+    return _("role %(name)s") % {"name": subgroup} if subgroup else _("the gang")

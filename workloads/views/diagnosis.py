@@ -1,0 +1,33 @@
+"""Why a workload waits, as a part of its page: told at once on small clusters, fetched by the page on large ones."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from clusters.kept import LARGE_NODES
+from clusters.models import Node
+from workloads import selectors
+from workloads.diagnosis_telling import told_to
+from workloads.models import Workload
+from workloads.selectors import Person
+
+SILENT = ("Running", "Stopped", "Stopping", "Deleting", "Completed")
+
+
+@require_GET
+def workload_why(request: HttpRequest, pk: str) -> HttpResponse:
+    """The part alone."""
+    workload = selectors.workload_of(request.user, pk)
+    return render(request, "workloads/_why.html", {"told": told_to(request.user, workload), "workload": workload})
+
+
+def why_context(user: Person, workload: Workload) -> dict[str, Any]:
+    """What the workload's page needs of it: the diagnosis, or where to fetch it."""
+    if workload.phase in SILENT or workload.is_being_deleted:
+        return {"shows_why": False}
+    if Node.objects.filter(cluster=workload.cluster_id).count() > LARGE_NODES:
+        return {"shows_why": True, "why_url": reverse("workloads:why", args=[workload.pk])}
+    return {"shows_why": True, "told": told_to(user, workload)}
