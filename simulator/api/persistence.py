@@ -166,9 +166,8 @@ class Keeper:
         self.follow(server)
         version, header = server.store.resource_version, _header(server)
         found = [(name, list(one.entries.values())) for name, one in server.store.collections.items()]
-        dirty, self._dirty = self._dirty, {}
         temporary = self._path.with_suffix(".tmp")
-        try:
+        with self._taken():
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(encode_json(header) + b"\n")
@@ -178,9 +177,6 @@ class Keeper:
                 file.flush()
                 await asyncio.to_thread(os.fsync, file.fileno())
             temporary.replace(self._path)
-        except BaseException:
-            self._dirty = dirty | self._dirty
-            raise
         self._saved_version = self._whole_version = version
         self._whole_tokens = (header.admin_token, header.token_key)
         self._journal_end = 0
@@ -188,8 +184,7 @@ class Keeper:
 
     async def _save_changes(self, server: Server) -> None:
         version, header = server.store.resource_version, _header(server)
-        dirty, self._dirty = self._dirty, {}
-        try:
+        with self._taken() as dirty:
             descriptor = os.open(self._journal, os.O_WRONLY | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.truncate(self._journal_end)
@@ -203,10 +198,19 @@ class Keeper:
                 file.flush()
                 await asyncio.to_thread(os.fsync, file.fileno())
                 end = file.tell()
-        except BaseException:
-            self._dirty = dirty | self._dirty
-            raise
         self._saved_version, self._journal_end = version, end
+
+    @contextlib.contextmanager
+    def _taken(self) -> Iterator[Dirty]:
+        """What changed since the last save; where the block does not end well, it has still changed."""
+        dirty, self._dirty = self._dirty, {}
+        saved = False
+        try:
+            yield dirty
+            saved = True
+        finally:
+            if not saved:
+                self._dirty = dirty | self._dirty
 
     def _must_be_whole(self, server: Server) -> bool:
         """Whether nothing is written yet, or the first line, which is read before anything else, would be wrong."""
