@@ -29,17 +29,28 @@ def orders(gangs: Sequence[Gang]) -> Iterator[tuple[Gang, ...]]:
     """The gangs with UIDs in every order that makes a difference; at first as they are given."""
     yield tuple(gangs)
     shapes = sorted({shape_of(gang) for gang in gangs if gang.waits_for}, key=repr)
-    pods = sorted({_asked(pod) for gang in gangs for pod in gang.pods}, key=repr)
-    mixed = any(len({_asked(pod) for pod in each}) > 1 for gang in gangs for each in _sets(gang))
-    if len(shapes) < 2 and not mixed:
+    if len(shapes) > 1:
+        for order in permutations(range(len(shapes))):
+            rank = dict(zip(shapes, order, strict=True))
+            yield tuple(_ranked(gang, rank.get(shape_of(gang), 0)) for gang in gangs)
+    for index, gang in enumerate(gangs):
+        for name in sorted({pod.subgroup for pod in gang.pods}):
+            members = [pod for pod in gang.pods if pod.subgroup == name]
+            if len({_asked(pod) for pod in members}) > 1:
+                for ordered in _pod_orders(members):
+                    yield (*gangs[:index], _with_order(gang, ordered), *gangs[index + 1 :])
+
+
+def _pod_orders(pods: Sequence[Pod]) -> Iterator[list[Pod]]:
+    """Every order of unequal pods, equal ones not told apart."""
+    if not pods:
+        yield []
         return
-    for order in permutations(range(len(shapes))):
-        rank = dict(zip(shapes, order, strict=True))
-        yield tuple(_ranked(gang, rank.get(shape_of(gang), 0)) for gang in gangs)
-    if mixed:
-        for direction in (1, -1):
-            by_size = {asked: direction * place for place, asked in enumerate(pods)}
-            yield tuple(_pods_ranked(gang, by_size) for gang in gangs)
+    for asked in sorted({_asked(pod) for pod in pods}, key=repr):
+        first = next(pod for pod in pods if _asked(pod) == asked)
+        rest = [pod for pod in pods if pod is not first]
+        for others in _pod_orders(rest):
+            yield [first, *others]
 
 
 def shape_of(gang: Gang) -> object:
@@ -53,17 +64,16 @@ def _asked(pod: Pod) -> tuple[object, ...]:
     return (amounts.gpu, amounts.cpu, amounts.memory, pod.gpu_fraction, pod.gpu_memory_mib)
 
 
-def _sets(gang: Gang) -> list[list[Pod]]:
-    names = {pod.subgroup for pod in gang.pods}
-    return [[pod for pod in gang.pods if pod.subgroup == name] for name in names]
-
-
 def _ranked(gang: Gang, rank: int) -> Gang:
     return msgspec.structs.replace(gang, group=msgspec.structs.replace(gang.group, uid=f"{rank:04d}-{gang.group.name}"))
 
 
-def _pods_ranked(gang: Gang, rank: dict[tuple[object, ...], int]) -> Gang:
-    pods = tuple(msgspec.structs.replace(pod, uid=f"{500 + rank[_asked(pod)]:04d}-{pod.uid}") for pod in gang.pods)
+def _with_order(gang: Gang, ordered: Sequence[Pod]) -> Gang:
+    """The gang with these of its pods in this order."""
+    place = {pod.key: number for number, pod in enumerate(ordered)}
+    pods = tuple(
+        msgspec.structs.replace(pod, uid=f"{place[pod.key]:06d}") if pod.key in place else pod for pod in gang.pods
+    )
     return msgspec.structs.replace(gang, pods=pods)
 
 

@@ -1,0 +1,50 @@
+"""Where KAI's order is random, every answer that it was recorded to give is among the equally good ones."""
+
+from collections import Counter
+
+import msgspec
+
+from scheduling.preview import PreparedShard
+from scheduling.preview_structs import Gang, Verdict
+from scheduling.preview_variants import equal_answers
+from scheduling.structs import Snapshot
+from tests.scheduling.build import Cluster, node, within
+from tests.scheduling.test_preview import fleet, gang
+
+
+def places(new: Gang, placed: dict[str, str]) -> frozenset[tuple[tuple[float, str], int]]:
+    size = {pod.key: pod.requests.gpu for pod in new.pods}
+    return frozenset(Counter((size[key], name) for key, name in placed.items()).items())
+
+
+def answers(snapshot: Snapshot, new: Gang, most: int = 20) -> set[frozenset[tuple[tuple[float, str], int]]]:
+    found = equal_answers(PreparedShard(snapshot), [new], most=most)
+    return {places(new, dict(each.gangs[0].placed)) for each in found}
+
+
+def test_b012_gives_the_two_answers_that_its_repeated_recordings_show():
+    """1 × 8 and 4 × 1 GPU on two nodes of 8: recorded are l on n0 with w on n1, and l on n1 with w on n0."""
+    two = Cluster(node("n0", 8), node("n1", 8)).snapshot()
+
+    assert answers(two, gang("g", 8, 1, 1, 1, 1)) == {
+        frozenset({((8.0, "n0"), 1), ((1.0, "n1"), 4)}),
+        frozenset({((8.0, "n1"), 1), ((1.0, "n0"), 4)}),
+    }
+
+
+def test_equal_pods_make_one_answer():
+    assert len(equal_answers(PreparedShard(fleet().snapshot()), [gang("g", 4, 4, 4)], most=20)) == 1
+
+
+def test_scaled_gangs_of_two_shapes_may_come_in_either_order():
+    base = fleet().gang("old", *[8] * 4, 4, on=("n0", "n1", "n2", "n3", "n4")).snapshot()
+    first = gang("base", 1)
+    small = msgspec.structs.replace(gang("small", 3), waits_for="default/base")
+    large = msgspec.structs.replace(gang("large", 4, topology=within("", "rack")), waits_for="default/base")
+
+    found = equal_answers(PreparedShard(base), [first, small, large])
+
+    assert all(each.verdict is Verdict.NOW for each in found)
+    assert len({tuple(sorted({**each.gangs[1].placed, **each.gangs[2].placed}.items())) for each in found}) == len(
+        found
+    )
