@@ -191,17 +191,23 @@ class _Comparison:
             if key in now.started and key not in then.started:
                 done.add(key)
                 yield self._hit(key, Effect.STOPS_FITTING)
-            elif key in then.started and key not in now.started:
-                yield self._hit(key, Effect.STARTS)
+            elif key in then.started:
+                done.add(key)
+                if key not in now.started:
+                    yield self._hit(key, Effect.STARTS)
 
     def _restarts(self, done: set[str]) -> Iterator[Hit]:
-        """Running gangs that the edit touches: could each be started anew, alone, as it could before?"""
-        touched = [key for key in self.places if key not in done and key in self.later and self._touches(key)]
+        """Gangs that the edit touches: could each be started anew, as it could before? For one that waits without
+        a place in sight: could it be, were nobody else there?"""
+        touched = [key for key in self.groups if key not in done and key in self.later and self._touches(key)]
         touched.sort(key=lambda key: (-self.held.get(key, 0.0), key))
         most = max(min(MOST_CHECKS, WORK // max(len(self.before.nodes), 1)), 1)
         self.unchecked = max(len(touched) - most, 0)
         for key in touched[:most]:
-            if not starts_anew(self.after, key, self.config_after) and starts_anew(self.before, key, self.config):
+            others = key in self.places
+            if starts_anew(self.after, key, self.config_after, others=others):
+                continue
+            if starts_anew(self.before, key, self.config, others=others):
                 yield self._hit(key, Effect.STOPS_FITTING)
 
     def _touches(self, key: str) -> bool:
@@ -228,22 +234,23 @@ class _Comparison:
             yield self._hit(key, effect, topology=shown.topology, levels=levels)
 
 
-def starts_anew(snapshot: Snapshot, key: str, config: SchedulerConfig) -> bool:
-    """Whether the gang alone, stopped and submitted again, would get a place at once or by taking somebody's."""
+def starts_anew(snapshot: Snapshot, key: str, config: SchedulerConfig, *, others: bool = True) -> bool:
+    """Whether the gang, stopped and submitted again, would get a place at once or by taking somebody's; beside what
+    runs (``others``), or on the shard as if nobody was there."""
     groups = {group.key: group for group in snapshot.podgroups}
     own = {pod.key for pod in snapshot.pods if pod.podgroup == key}
-    others = {pod.podgroup for pod in snapshot.pods if pod.node}
+    running = {pod.podgroup for pod in snapshot.pods if pod.node} if others else set[str]()
     pods = tuple(
         msgspec.structs.replace(pod, node="", phase="Pending", gpu_groups=(), releasing=False)
         if pod.key in own
         else pod
         for pod in snapshot.pods
-        if pod.key in own or pod.node
+        if pod.key in own or (others and pod.node)
     )
     kept = tuple(
         msgspec.structs.replace(group, backed_off=False, last_eviction=None, stale_since=None)
         for name, group in groups.items()
-        if name == key or name in others
+        if name == key or name in running
     )
     result = run_cycle(msgspec.structs.replace(snapshot, pods=pods, podgroups=kept), config)
     return any(name in own for name in (*result.bound, *result.pipelined))

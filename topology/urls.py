@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from topology.views import new, pools, topologies
+from topology.views import impact, new, pools, topologies
 
 app_name = "topology"
 
@@ -23,6 +23,7 @@ urlpatterns = [
     path("node-pools/<str:pk>/events/", pools.node_pool_events, name="node-pool-events"),
     path("node-pools/<str:pk>/yaml/", pools.node_pool_yaml, name="node-pool-yaml"),
     path("node-pools/<str:pk>/edit/", pools.node_pool_edit, name="node-pool-edit"),
+    path("node-pools/<str:pk>/impact/", impact.node_pool_impact, name="node-pool-impact"),
     path("node-pools/<str:pk>/attach/", pools.node_pool_attach, name="node-pool-attach"),
     path("node-pools/<str:pk>/delete/", pools.node_pool_delete, name="node-pool-delete"),
 ]

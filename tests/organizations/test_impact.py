@@ -252,3 +252,41 @@ def test_a_cluster_that_was_never_heard_has_no_effects(
     admin: User, cluster: Cluster, default_pool: NodePool, project: Project
 ) -> None:
     assert impact_of(admin, cluster, {"": lambda snapshot: snapshot}, now=timezone.now())["isEmpty"]
+
+
+def test_nodes_cordoned_or_removed_are_looked_at_on_a_page(admin: User, pool: NodePool, client_of: Any) -> None:
+    page = client_of(admin)
+    path = f"/node-pools/{pool.pk}/impact/"
+
+    assert page.get(path).context["findings"] == []
+    response = page.get(path, {"remove": "n0", "cordon": "nobody"})
+
+    assert any("old of assistant, 8 GPUs" in item["detail"] for item in response.context["findings"])
+    assert "16 → 8 GPUs can be shared" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "wanted"),
+    [
+        ("patch", "/api/v1/node-pools/{pool}", "loses-constraint"),
+        ("delete", "/api/v1/network-topologies/{topology}", "stops-fitting"),
+    ],
+)
+def test_dry_runs_of_pools_and_topologies_answer_their_impact(  # noqa: PLR0917
+    method: str, path: str, wanted: str, admin: User, pool: NodePool, topology: NetworkTopology, client_of: Any
+) -> None:
+    if method == "delete":
+        NodePool.objects.update(network_topology=None)
+    where = path.format(pool=pool.pk, topology=topology.pk)
+
+    answer = getattr(client_of(admin), method)(
+        f"{where}?dryRun=true",
+        data={"networkTopologyId": None},
+        content_type="application/json",
+        headers={"If-Match": "*"},
+    )
+
+    assert answer.status_code == 200, answer.content
+    assert ("tight", wanted) in effects(answer.json()["impact"])
+    topology.refresh_from_db()
+    assert topology.deletion_requested_at is None

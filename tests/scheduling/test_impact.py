@@ -291,3 +291,14 @@ def test_an_edit_and_its_reverse_move_the_same_queues(snapshot: Snapshot) -> Non
     back = {move.queue: (move.fair_after, move.fair_before) for move in compare(after, snapshot).moves}
 
     assert there == back
+
+
+def test_a_gang_that_waits_for_room_and_could_never_start_afterwards_stops_fitting() -> None:
+    """Both racks are full; with its topology gone even an empty pool would not take it."""
+    cluster = racks()
+    cluster.gang("full", 8, on=("r11",)).gang("later", 8, topology=within("rack", "rack"))
+    snapshot = cluster.snapshot()
+
+    found = effects(compare(snapshot, without_topology(snapshot, "topo")))
+
+    assert found["later", "stops-fitting"] == 8
