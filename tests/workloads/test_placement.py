@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from clusters.models import Cluster, ClusterObject, Pod
+from core.errors import InvalidInput
 from tests.conftest import make_user
 from tests.workloads.conftest import RACKS
 from tests.workloads.samples import DISAGG
@@ -226,3 +227,28 @@ def test_a_duration_that_blinds_the_scheduler_is_said(observed: Any, project: An
 
     assert (found["verdict"], found["reason"]) == ("unknown", "SchedulerBlind")
     assert "1d" in found["message"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        ("containers:", "containers: 7 #"),
+        ("podTemplate:", "podTemplate: [] #"),
+        ("- name: main", "- name: other"),
+        ("args: [--model, Qwen/Qwen3-0.6B]", "args: 5"),
+        ('nvidia.com/gpu: "8"', "nvidia.com/gpu: many"),
+        ("replicas: 1", "replicas: 0"),
+        ("replicas: 1", "minAvailable: 0"),
+    ],
+)
+def test_an_odd_document_has_an_answer_or_a_fault_and_never_an_error(
+    observed: Any, project: Any, admin: Any, odd: tuple[str, str]
+) -> None:
+    text = graph(8, 8).replace(*odd)
+    if odd[1].endswith("#"):
+        text = text.split(odd[1])[0] + odd[1].removesuffix(" #") + "\n"
+    try:
+        found = preview_of(project, admin, text)
+    except InvalidInput:
+        return
+    assert found["verdict"] in ("unknown", "now", "never", "waiting")

@@ -143,3 +143,46 @@ def test_a_preview_is_what_then_happens(play: Any, seed: int) -> None:  # noqa: 
 
     play(scenario)
     assert seen[Verdict.NOW] >= 3
+
+
+def test_who_a_preview_says_has_to_go_then_goes(play: Any) -> None:  # noqa: F811
+    """A graph holds every healthy node beyond its queue's quota; another queue reclaims what it is entitled to."""
+
+    async def scenario(cluster: Any) -> None:
+        await cluster.add_queue("quota", gpu={"quota": 16, "overQuotaWeight": 1})
+        await cluster.add_queue("greedy", gpu={"quota": 0, "overQuotaWeight": 1})
+        hog = submission("hog", "greedy", worker("decode", 8, 18))
+        await cluster.submit(hog)
+        await cluster.running(19)
+
+        wanted = submission("wanted", "quota", worker("decode", 8, 2))
+        snapshot = await snapshot_of(cluster)
+        rendered = render_gangs(wanted, await surroundings_of(cluster), now=snapshot.now)
+        expected = PreparedShard(snapshot).preview(rendered.gangs)
+        assert expected.verdict is Verdict.EVICTING
+        gang = expected.gangs[0]
+        before = {pod["metadata"]["name"] for pod in await cluster.pods()}
+        await cluster.submit(wanted)
+
+        async def runs() -> Any:
+            pods = [pod for pod in await cluster.pods() if pod["metadata"]["name"].startswith("wanted-")]
+            return pods if len(pods) == gang.pods and all(map(is_ready, pods)) else None
+
+        found = Counter(pod["spec"]["nodeName"] for pod in await cluster.wait_for(runs, "wanted"))
+        after = {pod["metadata"]["name"] for pod in await cluster.pods()}
+        assert found == Counter(gang.placed.values())
+        assert before - after == {each.pod.partition("/")[2] for each in gang.evicted}
+
+    play(scenario)
+
+
+def submission(name: str, queue: str, *components: dict[str, Any]) -> dict[str, Any]:
+    """What would be applied for a graph of a frontend and these components."""
+    document = {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": name, "namespace": "team"},
+        "spec": {"backendFramework": "vllm", "components": [frontend(), *components]},
+    }
+    spec = WorkloadSpec(name, "team", "workloads.Workload.1", "1", document, queue)
+    return graph_manifest(spec, Target("nvidia.com/v1beta1"))
