@@ -59,9 +59,26 @@ class DraftPage:
         return tuple(sorted(said, key=lambda check: order[check.status]))
 
     @property
+    def problems(self) -> list[dict[str, Any]]:
+        """What the editor marks, by line."""
+        return marks_of(self.checks)
+
+    @property
+    def source_id(self) -> str:
+        """Where a check's line is jumped to; empty where the form is shown."""
+        return "" if self.view == "form" and self.fields else "draft-source"
+
+    @property
     def passed(self) -> int:
         """How many checks passed in silence."""
         return sum(check.status == "ok" for check in self.checks)
+
+
+def marks_of(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """The checks that say something, as the editor marks their lines: what blocks comes last, so that it wins."""
+    order = {"info": 0, "wait": 1, "bad": 2}
+    said = sorted((check for check in checks if check.line and check.status in order), key=lambda c: order[c.status])
+    return [{"line": check.line, "status": check.status, "text": check.message} for check in said]
 
 
 def read_page(user: User, data: Input) -> DraftPage:

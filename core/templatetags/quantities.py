@@ -75,12 +75,6 @@ def bytes_(value: Number) -> str:
 
 
 @register.filter
-def mebibytes(value: Number) -> str:
-    """A quantity counted in MiB (as quotas are) in its best binary unit."""
-    return bytes_(value if value is None or value == UNLIMITED else Decimal(value) * 1024 * 1024)
-
-
-@register.filter
 def percent(value: Number, of: Number = 1) -> str:
     """A share as whole percent. `value|percent:total`; without a total the value is itself a share (0.37)."""
     if value is None or of is None or of == 0:
@@ -114,17 +108,6 @@ def stale(text: str, since: datetime) -> SafeString:
     """The last known figure with the time it is from."""
     when = format_html(gettext("at {}"), moment(since))
     return format_html('<span class="stale-value">{} {}</span>', text, when)
-
-
-@register.simple_tag
-def not_permitted(right: str = "") -> SafeString:
-    """A figure that the viewer may not see; `right` names what is missing."""
-    return format_html(
-        '<span class="unknown-value denied-value" title="{}">{}{}</span>',
-        gettext("It takes the right %(right)s.") % {"right": right} if right else "",
-        icon("lock", "small"),
-        gettext("not permitted"),
-    )
 
 
 def _rounded(value: Decimal | int | float, places: int) -> Decimal:

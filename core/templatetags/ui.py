@@ -112,7 +112,6 @@ def moment(value: datetime | None, kind: str = "time") -> SafeString:
     return _time(value, value.astimezone(UTC).strftime(form), kind)
 
 
-@register.filter
 def duration(value: timedelta | None) -> str:
     """A span of time in at most two units: "12 s", "39 min", "1 h 12 min", "4 d"."""
     if value is None:

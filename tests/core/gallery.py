@@ -15,6 +15,7 @@ from core.figures import Domain, icicle
 from core.filters import Filter, parse_term
 from core.saved_views import Relief, ViewLink
 from core.tables import Column, Head, Table, TableSpec
+from core.templatetags.ui import duration
 
 Group = namedtuple("Group", "label entries")
 NOON = datetime(2026, 11, 24, 14, 2, 31, tzinfo=UTC)
@@ -53,6 +54,10 @@ class Row:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def waiting(self) -> str:
+        return duration(self.since)
 
 
 ROWS = [
@@ -121,7 +126,6 @@ class SampleForm(forms.Form):
     replicas = forms.IntegerField(required=False)
     note = forms.CharField(widget=forms.Textarea(attrs={"rows": 2}), required=False)
     preemptible = forms.BooleanField(required=False, label="May be preempted")
-    yaml = forms.CharField(widget=forms.Textarea, initial="apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n")
 
 
 def tree(compact: bool = False) -> Any:
@@ -207,7 +211,7 @@ def figure() -> dict[str, Any]:
 
 
 def context() -> dict[str, Any]:
-    form = SampleForm({"name": "qwen-7b", "wrong": "Qwen_7B", "pool": "h200", "yaml": "kind: Pod\n"})
+    form = SampleForm({"name": "qwen-7b", "wrong": "Qwen_7B", "pool": "h200"})
     form.is_valid()
     names = ("ok", "info", "wait", "bad", "off")
     return {
@@ -297,6 +301,7 @@ def context() -> dict[str, Any]:
             {"text": "3 running workloads keep running", "harmless": True},
         ],
         "form": form,
+        "yaml": "kind: Pod\n",
         "problems": [{"line": 1, "status": "bad", "text": "Pods are not accepted"}],
         "levels": [
             {"value": "topology.kubernetes.io/zone", "note": "2 domains"},
@@ -313,7 +318,5 @@ def context() -> dict[str, Any]:
         "statuses": names,
         "noon": NOON,
         "recent": now() - timedelta(minutes=39),
-        "minute": timedelta(minutes=72),
         "numbers": [Decimal("0"), None, Decimal("-1"), Decimal("1234.50"), 0.1 + 0.2],
-        "mebibytes": [0, None, -1, 512, 81920, 1454080],
     }

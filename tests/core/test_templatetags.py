@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from django.utils import translation
 from lucide import IconDoesNotExist
 
-from core.templatetags.quantities import bytes_, gpus, mebibytes, number, percent, signed, utilisation
+from core.templatetags.quantities import bytes_, gpus, number, percent, signed, utilisation
 from core.templatetags.ui import and_more, duration
 
 
@@ -58,12 +58,6 @@ def test_gpus_tell_zero_nothing_and_unlimited_apart(value: object, text: str) ->
 )
 def test_bytes_are_binary_and_say_so(value: int, text: str) -> None:
     assert bytes_(value).replace("\u00a0", " ") == text
-
-
-def test_quota_memory_is_counted_in_mebibytes() -> None:
-    assert mebibytes(512).replace("\u00a0", " ") == "512 MiB"
-    assert mebibytes(Decimal(81920)).replace("\u00a0", " ") == "80 GiB"
-    assert mebibytes(-1) == "unlimited"
 
 
 def test_percent_is_neither_all_nor_nothing_before_it_is() -> None:

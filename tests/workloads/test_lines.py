@@ -1,6 +1,7 @@
 """Lines of fields; each expected line is counted in the text."""
 
 import json
+import re
 from base64 import b64encode
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from accounts.models import User
 from core.errors import Fault, InvalidInput
 from tests.workloads.samples import DISAGG
-from workloads.checks import check_submission
+from workloads.checks import Check, check_submission
+from workloads.forms import marks_of
 from workloads.lines import lines_of, with_lines
 from workloads.services import read_draft
 
@@ -95,3 +97,26 @@ def test_the_page_and_the_api_name_the_line(submit: Any, project: Any, admin: Us
     line = line_with(source, "replicas: two")
     assert f"line {line}" in page.content.decode()
     assert [fault["line"] for fault in answer.json()["faults"]] == [line]
+
+
+def test_the_editor_marks_the_lines_and_a_check_jumps_to_its_own(
+    project: Any, submit: Any, client_of: Any, admin: User
+) -> None:
+    submit()
+    source = DISAGG.replace("runai-project-a", project.namespace).replace("name: vllm-disagg\n", "name: other\n", 1)
+    source = source.replace("replicas: 2", "replicas: two")
+    line = line_with(source, "replicas: two")
+
+    yaml = client_of(admin).post("/workloads/new/", {"source": source, "view": "yaml", "action": "check"})
+    content = yaml.content.decode()
+
+    assert f'<a href="#draft-source" data-line="{line}">' in content
+    marks = re.search(r'<script id="draft-source-data" type="application/json">(.*?)</script>', content)
+    assert marks
+    assert [(mark["line"], mark["status"]) for mark in json.loads(marks[1])] == [(line, "bad")]
+
+
+def test_what_blocks_is_marked_before_what_is_only_told() -> None:
+    checks = (Check("A", "bad", "x", "no", line=3), Check("B", "info", "x", "so", line=3), Check("C", "ok", "x", "yes"))
+
+    assert [mark["status"] for mark in marks_of(checks)] == ["info", "bad"]

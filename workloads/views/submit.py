@@ -16,7 +16,7 @@ from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
 from workloads.checks import Check, as_checks, named
-from workloads.forms import DraftPage, check_and_preview, read_page
+from workloads.forms import DraftPage, check_and_preview, marks_of, read_page
 from workloads.models import Preemptibility, Workload
 from workloads.services import read_draft
 
@@ -66,7 +66,11 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     refused = request.POST.get("action") == "save"
     context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
     context["generation"] = request.POST.get("generation", workload.generation)
-    context |= {"crumbs": _crumbs(workload), "blocking": [check for check in checks if check.status == "bad"]}
+    context |= {
+        "problems": marks_of(checks),
+        "crumbs": _crumbs(workload),
+        "blocking": [check for check in checks if check.status == "bad"],
+    }
     return render(request, "workloads/edit.html", context, status=422 if refused else 200)
 
 
