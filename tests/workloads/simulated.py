@@ -110,7 +110,7 @@ def observe(workload: Workload) -> Workload:
 
 
 async def judged(cluster: Cluster, space: str, pods: int) -> None:
-    """Wait until so many pods exist and each has a node, a verdict or a gate."""
+    """Wait until so many pods exist and each has a node or the scheduler's verdict."""
 
     async def all_told() -> bool:
         found = await cluster.pods(space)
@@ -121,8 +121,7 @@ async def judged(cluster: Cluster, space: str, pods: int) -> None:
 
 def _told(pod: dict[str, Any]) -> bool:
     conditions = pod["status"].get("conditions", ())
-    unschedulable = any(each["type"] == "PodScheduled" and each.get("message") for each in conditions)
-    return bool(pod["spec"].get("nodeName") or pod["spec"].get("schedulingGates") or unschedulable)
+    return bool(pod["spec"].get("nodeName")) or any(each.get("reason") == "Unschedulable" for each in conditions)
 
 
 def graph_of(workload: Workload) -> dict[str, Any]:

@@ -3,9 +3,13 @@
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
-from clusters.kinds import KAI_TOPOLOGY
+from accounts.models import AccessRule, ScopeType
+from accounts.permissions import VIEWER
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_TOPOLOGY, NAMESPACE, POD
 from clusters.models import Cluster, Node
+from simulator.actors.kubelet.nodes import UNHEALTHY_GPUS
 from tests.simulator.actors.conftest import Cluster as Simulated
 from tests.simulator.actors.conftest import manifest
 from tests.workloads.simulated import (
@@ -16,6 +20,7 @@ from tests.workloads.simulated import (
     furnish,
     graph_of,
     judged,
+    node,
     observe,
     play,
     queue,
@@ -57,6 +62,51 @@ def graph(replicas: int = 2, gpus: int = 8, required: str = "") -> str:
     return GRAPH.format(replicas=replicas, gpus=gpus, topology=topology)
 
 
+TAINT = {"key": "dedicated", "value": "others", "effect": "NoSchedule"}
+
+
+def unready(name: str, place: str) -> dict[str, Any]:
+    made = node(name, place)
+    made["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    return made
+
+
+def broken(name: str, place: str) -> dict[str, Any]:
+    """Eight GPUs, of which four cannot be allocated."""
+    made = node(name, place)
+    made["metadata"]["annotations"] = {UNHEALTHY_GPUS: "4"}
+    return made
+
+
+def held_by_others(host: str, gpus: int) -> dict[str, Any]:
+    """A pod of another namespace that stands on a node already."""
+    resources = {"limits": {"nvidia.com/gpu": str(gpus)}, "requests": {"cpu": "1"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"secret-{host}", "namespace": "elsewhere"},
+        "spec": {"nodeName": host, "containers": [{"name": "main", "image": "x", "resources": resources}]},
+    }
+
+
+@pytest.fixture
+def viewer_of(viewer: Any) -> Any:
+    """A person who may see one project only."""
+
+    def viewer_of(project: Any) -> Any:
+        AccessRule.objects.filter(user=viewer).delete()
+        AccessRule.objects.create(
+            user=viewer,
+            role=VIEWER,
+            scope_type=ScopeType.PROJECT,
+            scope_id=str(project.pk),
+            cluster_id=project.cluster_id,
+        )
+        return viewer
+
+    return viewer_of
+
+
 @pytest.fixture
 def waits(submit: Any, cluster: Cluster) -> Any:
     """`waits(source, nodes=…, queues=…, pods=…)`: the workload after the simulated cluster judged it."""
@@ -81,10 +131,22 @@ def _play(row: Cluster, workload: Workload, **more: Any) -> None:
         await furnish(cluster, nodes, [queue(name, **spec) for name, spec in queues.items()], SPACE)
         if more.get("topology", True):
             await cluster.client.create(KAI_TOPOLOGY, manifest(KAI_TOPOLOGY, "topology-1", levels))
+        if more.get("others"):
+            await cluster.client.create(NAMESPACE, manifest(NAMESPACE, "elsewhere"))
+        for pod in more.get("others", ()):
+            await cluster.client.create(POD, pod, "elsewhere")
         await submit(cluster, document)
-        await judged(cluster, SPACE, more.get("pods", 2))
+        if more.get("refused"):
+            await cluster.wait_for(lambda: refused(cluster), "the operator's refusal")
+        else:
+            await judged(cluster, SPACE, more.get("pods", 2))
 
     play(row, scenario)
+
+
+async def refused(cluster: Simulated) -> bool:
+    (found,) = await cluster.objects(DYNAMO_GRAPH_DEPLOYMENT, SPACE)
+    return "not found" in str(found.get("status"))
 
 
 def codes(told: dict[str, Any]) -> list[str]:
@@ -101,3 +163,98 @@ def test_a_rack_too_small_is_told_with_its_numbers_and_ways_out(waits: Any, admi
     texts = [step["text"] for remedy in told["remedies"] for step in remedy["steps"]]
     assert "Prefer one rack instead of requiring it" in texts
     assert "2 pods instead of 3 in role decode (8 GPUs each)" in texts
+
+
+def test_a_rack_that_another_project_holds_is_full_for_now(waits: Any, admin: Any, viewer_of: Any) -> None:
+    held = [held_by_others("n0", 8), held_by_others("n2", 8)]
+    workload = waits(graph(required=RACK), others=held)
+    told = told_to(admin, workload)
+    assert codes(told) == ["LevelFull"]
+    cause = told["causes"][0]
+    assert (cause["permanent"], cause["numbers"]["asked"], cause["numbers"]["free"]) == (False, 16, 8)
+    assert [(row["name"], row["usable"], row["free"]) for row in cause["domains"]] == [("r0", 16, 8), ("r1", 16, 8)]
+    assert [holder["amount"] for holder in cause["holders"]] == [8]
+
+    seen = told_to(viewer_of(workload.project), workload)
+    assert [holder["name"] for holder in seen["causes"][0]["holders"]] == ["another project"]
+    assert seen["causes"][0]["startsWhen"] == ["another project"]
+    assert "secret-n0" not in str(seen)
+    assert "secret-n2" not in str(seen)
+    assert seen["causes"][0]["numbers"] == cause["numbers"], "counts stay"
+
+
+def test_a_limit_and_cordoned_nodes_are_both_named_and_one_remedy_does_both(waits: Any, admin: Any) -> None:
+    nodes = [{**each, "spec": {"unschedulable": True}} for each in four_nodes()]
+    queues = {"research": {}, "assistant": {"parent": "research", "limit": 8}}
+    told = told_to(admin, waits(graph(), nodes=nodes, queues=queues))
+    assert codes(told) == ["OverLimit", "NodesCordoned"]
+    assert [step["act"] for step in told["remedies"][0]["steps"]] == ["RaiseLimit", "Uncordon"]
+    assert told["remedies"][0]["steps"][0]["text"] == "Raise the limit of queue assistant from 8 to 16 GPUs"
+    assert "/projects/" in told["remedies"][0]["steps"][0]["url"]
+    assert any("has reached the allowable limit of GPUs. Limit is 8 GPUs" in word for word in told["schedulerWords"])
+
+
+def test_work_that_is_not_preemptible_over_the_department_s_quota(waits: Any, admin: Any) -> None:
+    source = graph().replace("annotations: {}", "labels: {kai.scheduler/preemptibility: non-preemptible}")
+    queues = {"research": {"quota": 8}, "assistant": {"parent": "research", "quota": 32}}
+    told = told_to(admin, waits(source, queues=queues))
+    assert codes(told) == ["NonPreemptibleOverQuota"]
+    assert told["causes"][0]["names"]["queue"] == "research"
+    acts = {step["act"] for remedy in told["remedies"] for step in remedy["steps"]}
+    assert acts >= {"MakePreemptible", "RaiseQuota", "FewerPods"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "code"),
+    [
+        ([node(f"n{n}", f"z1.r{n // 2}", gpus=4) for n in range(4)], "PodTooLarge"),
+        ([node(f"n{n}", f"z1.r{n // 2}", taints=[TAINT]) for n in range(4)], "NodesTainted"),
+        ([unready(f"n{n}", f"z1.r{n // 2}") for n in range(4)], "NodesNotReady"),
+        ([node("n0", "z1.r0", gpus=8)], "PoolTooSmall"),
+        ([broken(f"n{n}", f"z1.r{n // 2}") for n in range(4)], "DevicesUnhealthy"),
+    ],
+)
+def test_field_report_17_what_is_wrong_with_the_nodes_is_named(waits: Any, admin: Any, nodes: Any, code: str) -> None:
+    told = told_to(admin, waits(graph(), nodes=nodes))
+    assert codes(told) == [code]
+    assert told["remedies"]
+
+
+def test_field_report_37_nodes_without_the_rack_label_are_outside(waits: Any, admin: Any) -> None:
+    told = told_to(admin, waits(graph(required=RACK), nodes=[node(f"n{n}", "z1.") for n in range(4)]))
+    assert codes(told) == ["NodesUnlabelled"]
+    assert {each["note"] for each in told["causes"][0]["nodes"]} == {RACK}
+
+
+def test_a_topology_that_is_gone_from_the_cluster(waits: Any, admin: Any) -> None:
+    told = told_to(admin, waits(graph(required=RACK), topology=False))
+    assert codes(told) == ["TopologyMissing"]
+
+
+def test_field_report_23_the_operator_refuses_a_queue_that_does_not_exist(waits: Any, admin: Any) -> None:
+    workload = waits(graph(), queues={"other": {}}, pods=0, refused=True)
+    told = told_to(admin, workload)
+    assert codes(told) == ["QueueRefused"]
+    assert told["causes"][0]["names"]["queue"] == "assistant"
+
+
+def test_nothing_is_named_where_the_cluster_is_not_heard(waits: Any, admin: Any, cluster: Cluster) -> None:
+    workload = waits(graph(required=RACK, replicas=3), pods=3)
+    Cluster.objects.filter(pk=cluster.pk).update(watcher_until=None)
+    workload.refresh_from_db()
+    workload.cluster.refresh_from_db()
+    told = told_to(admin, workload)
+    assert (told["state"], told["causes"], told["remedies"]) == ("unknown", [], [])
+
+
+def test_page_part_and_api_tell_the_same(waits: Any, admin: Any, client_of: Any, outsider: Any) -> None:
+    workload = waits(graph(replicas=3, required=RACK), pods=3)
+    client = client_of(admin)
+    page = client.get(reverse("workloads:detail", args=[workload.pk])).content.decode()
+    part = client.get(reverse("workloads:why", args=[workload.pk])).content.decode()
+    told = client.get(f"/api/v1/workloads/{workload.pk}/diagnosis").json()
+    assert "It asks for 24 GPUs inside one rack." in page
+    assert all(sentence in page and sentence in part for sentence in ("Prefer one rack instead of requiring it", "r0"))
+    assert codes(told) == ["LevelTooSmall"]
+    assert client_of(outsider).get(f"/api/v1/workloads/{workload.pk}/diagnosis").status_code == 404
+    assert client_of(outsider).get(reverse("workloads:why", args=[workload.pk])).status_code == 404

@@ -1,0 +1,105 @@
+"""Causes that no scheduler could tell: facts in, findings out."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from workloads.diagnosis_outside import Facts, find_outside
+from workloads.progress import PodFacts
+
+CONFIG = "CreateContainerConfigError"
+SERVED = {"nvidia.com": {"dynamographdeployments": ["v1beta1"]}}
+HEALTHY: dict[str, Any] = {
+    "kai-scheduler": {"health": "healthy", "parts": [{"name": "scheduler", "health": "healthy"}]},
+    "grove": {"health": "healthy", "parts": [{"name": "operator", "health": "healthy"}]},
+    "dynamo": {"health": "healthy", "parts": [{"name": "operator", "health": "healthy"}]},
+}
+
+
+def pod(**more: Any) -> PodFacts:
+    return PodFacts(**{"name": "p-0", "component": "decode", "phase": "Pending", "ready": False, "node": "",
+                       "gpus": Decimal(8), **more})  # fmt: skip
+
+
+def facts(*pods: PodFacts, **more: Any) -> Facts:
+    base = Facts(pods, 2, len(pods), (), HEALTHY, SERVED, None)
+    return replace(base, **more)
+
+
+def down(component: str, part: str) -> dict[str, Any]:
+    broken = {"name": part, "health": "degraded", "ready": 0, "wanted": 1, "object": f"{component}/{part}"}
+    return {**HEALTHY, component: {"health": "degraded", "parts": [broken]}}
+
+
+def false(type_: str, message: str = "", **arguments: str) -> dict[str, Any]:
+    return {"type": type_, "status": "False", "reason": "X", "message": message, "arguments": arguments}
+
+
+def codes(found: Facts) -> list[str]:
+    return [each.code for each in find_outside(found)]
+
+
+def test_nothing_is_found_where_nothing_is_wrong() -> None:
+    assert codes(facts(pod(), pod())) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (facts(conditions=(false("Accepted", "no image"),)), ["Refused"]),
+        (facts(served={"apps": {"deployments": ["v1"]}}), ["KindNotServed"]),
+        (facts(conditions=(false("Synced", "connection refused"),)), ["NotSynced"]),
+        (facts(conditions=(false("Synced", 'failed calling webhook "x"'),)), ["WebhookDown"]),
+        (facts(conditions=(false("Synced", "conversion webhook for nvidia.com failed"),)), ["WebhookDown"]),
+        (facts(), ["NoPods"]),
+        (facts(components=down("dynamo", "operator")), ["ComponentDown"]),
+        (facts(components=down("grove", "operator")), ["ComponentDown"]),
+        (facts(components={**HEALTHY, "dynamo": {"health": "missing"}}), ["ComponentMissing"]),
+        (facts(components={**HEALTHY, "dynamo": {"health": "unknown"}}), ["NoPods"]),
+        (facts(pod(), components=down("kai-scheduler", "scheduler")), ["ComponentDown"]),
+        (facts(pod(), components=down("kai-scheduler", "binder")), ["ComponentDown"]),
+        (facts(pod(), components=down("dynamo", "operator")), []),
+        (facts(pod(), grouped=0), ["NotGrouped"]),
+        (facts(pod(), grouped=0, components=down("kai-scheduler", "podgrouper")), ["ComponentDown"]),
+        (facts(pod(node="n0", reason="ImagePullBackOff", message="not found")), ["ImageMissing"]),
+        (facts(pod(node="n0", reason=CONFIG, message='secret "hf" not found')), ["SecretMissing"]),
+        (facts(pod(node="n0", reason="CrashLoopBackOff")), ["Container"]),
+        (facts(pod(node="n0", reason="PodInitializing")), ["StartupOrder"]),
+        (facts(pod(node="n0", ready=True, reason="Error")), []),
+        (facts(pod(), conditions=(false("QueueArrived", wanted="a", found="default-queue"),)), ["QueueNotArrived"]),
+        (facts(pod(), conditions=(false("PlacementArrived", wanted="t rack", found=""),)), ["PlacementNotArrived"]),
+        (
+            facts(pod(node="n0", reason="ImagePullBackOff"), pod(), components=down("kai-scheduler", "scheduler")),
+            ["ImageMissing", "ComponentDown"],
+        ),
+    ],
+)  # fmt: skip
+def test_each_is_named_and_nothing_else(found: Facts, wanted: list[str]) -> None:
+    assert codes(found) == wanted
+
+
+def test_field_report_23_the_queue_that_the_operator_misses_is_named() -> None:
+    message = "queue 'gpu-intensive' not found in cluster. Ensure the queue exists before using kai-scheduler"
+    (found,) = find_outside(facts(graph={"status": {"conditions": [{"status": "False", "message": message}]}}))
+    assert (found.code, found.names["queue"], found.words) == ("QueueRefused", "gpu-intensive", (message,))
+
+
+def test_field_report_23_the_podgrouper_s_noise_is_no_reason() -> None:
+    noise = ("PodGrouperWarning", 'Pod "p-0" not found')
+    real = ("PodGrouperWarning", "topology name cannot be empty when topology constraints are defined")
+    (found,) = find_outside(facts(pod(), grouped=0, events=(noise, real)))
+    assert (found.code, found.permanent, found.words) == ("NotGrouped", True, (real[1],))
+
+
+def test_field_report_35_a_lost_node_is_named_with_what_is_missing() -> None:
+    (found,) = find_outside(facts(pod(node="gone"), lost=("gone",)))
+    assert (found.code, found.names["nodes"], found.numbers["nodes"]) == ("NodeLost", "gone", 1)
+
+
+def test_the_same_fault_of_many_pods_is_said_once() -> None:
+    pods = [pod(name=f"p-{n}", node="n0", reason="CreateContainerConfigError", message='secret "hf" not found')
+            for n in range(9)]  # fmt: skip
+    (found,) = find_outside(facts(*pods))
+    assert (found.names["kind"], found.names["object"]) == ("secret", "hf")
