@@ -1,21 +1,24 @@
-"""The live calls that pages make to a cluster: testing a connection. Each with short timeouts; none on a page load."""
+"""The live calls that pages make to a cluster: testing a connection, reading a log. Each with short timeouts; none
+on a page load, but where it is what was asked for."""
 
 from dataclasses import dataclass, field, replace
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from clusters.connections import connection_of
+from clusters.connections import connection_of, gateway_for
 from clusters.credentials import Credential
-from clusters.kinds import Kind
+from clusters.kinds import POD, Kind
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.kube.errors import BadCertificate, GatewayError
 from clusters.kube.gateway import Gateway
 from clusters.kubeconfig import ClusterAccess
-from clusters.models import Cluster
+from clusters.models import Cluster, Pod
 from clusters.rbac import needed_permissions
+from core.errors import MusterError
 
 TIMEOUTS = Timeouts(connect=3.0, read=5.0)
+LOG_SECONDS = 3.0
 # What a failure means, by its reason; what the other side or the system said stands after it, in its words.
 FAILURES: dict[str, Promise] = {
     "Unavailable": _("The API server gave no answer."),
@@ -62,6 +65,15 @@ def try_access(access: ClusterAccess) -> ConnectionReport:
 def try_cluster(cluster: Cluster) -> ConnectionReport:
     """Try the stored connection of a cluster."""
     return _try(replace(connection_of(cluster), timeouts=TIMEOUTS))
+
+
+def read_log(pod: Pod, lines: int) -> tuple[str, str]:
+    """The last lines of the log of a pod's main container, and why they could not be read (one of the two is empty)."""
+    path = f"{POD.path(pod.namespace, pod.name)}/log?container=main&tailLines={lines}"
+    try:
+        return gateway_for(pod.cluster).read_text(path, timeout=LOG_SECONDS), ""
+    except MusterError as error:
+        return "", error.message
 
 
 def report(gateway: Gateway) -> ConnectionReport:

@@ -188,7 +188,7 @@ def pool_series(pool: NodePool, hours: int) -> list[Series]:
 
 
 def _pool_nodes(pool: NodePool) -> list[str]:
-    label = "" if pool.is_default else pool.name
+    label = pool.shard
     return list(Node.objects.filter(cluster=pool.cluster_id, node_pool=label).values_list("name", flat=True))
 
 

@@ -99,7 +99,7 @@ class Row:
 
 def pool_label(pool: NodePool) -> str:
     """The value of the pool's label in the cluster; "" for the default pool, which has none."""
-    return "" if pool.is_default else pool.name
+    return pool.shard
 
 
 def fair_share_board(user: Any, pool: NodePool, *, now: datetime, changes: Changes | None = None) -> Board:
@@ -228,6 +228,7 @@ class Totals:
     fixed: Decimal
     asked: Decimal
     idle_quota: Decimal
+    queues: int
 
     @property
     def free(self) -> Decimal:
@@ -273,4 +274,5 @@ def board_totals(board: Board, resource: str) -> Totals:
         fixed=added(each.fixed for each in holdings),
         asked=added(each.asked for each in holdings),
         idle_quota=added(each.idle_quota for each in leaves),
+        queues=len(board.shares.queues),
     )

@@ -107,7 +107,7 @@ def to_people(resource: str, amount: Decimal) -> Decimal:
 
 def capacities(pools: Iterable[NodePool]) -> dict[int, Capacity]:
     """Capacity by pool id. One query."""
-    by_name = {(pool.cluster_id, "" if pool.is_default else pool.name): pool.pk for pool in pools}
+    by_name = {(pool.cluster_id, pool.shard): pool.pk for pool in pools}
     rows = (
         Node.objects.filter(cluster_id__in={cluster for cluster, _name in by_name})
         .values_list("cluster_id", "node_pool")

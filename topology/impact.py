@@ -44,7 +44,7 @@ class Names:
 
 def label_of(pool: NodePool) -> str:
     """The value of the pool's label; "" for the default pool, which has none."""
-    return "" if pool.is_default else pool.name
+    return pool.shard
 
 
 def impact_of(user: Any, cluster: Cluster, edits: Mapping[str, Edit], *, now: datetime) -> Shown:

@@ -86,6 +86,11 @@ class NodePool(DesiredState):
         return self.name
 
     @property
+    def shard(self) -> str:
+        """The value of `kai.scheduler/node-pool` on its nodes, queues and pod groups; "" for the default pool."""
+        return "" if self.is_default else self.name
+
+    @property
     def is_default(self) -> bool:
         """Whether it takes the nodes without a pool label; it cannot be deleted."""
         return self.label_key == ""

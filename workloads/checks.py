@@ -266,7 +266,7 @@ def _too_large(component: Component, pool: NodePool, largest: int) -> Check:
 
 def pool_nodes(pool: NodePool) -> Any:
     """The observed nodes that the pool's scheduler shard selects."""
-    return Node.objects.filter(cluster=pool.cluster_id, node_pool="" if pool.is_default else pool.name)
+    return Node.objects.filter(cluster=pool.cluster_id, node_pool=pool.shard)
 
 
 def _quota(submission: Submission) -> Iterator[Check]:

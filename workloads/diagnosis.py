@@ -135,7 +135,7 @@ class Ground:
 def ground_of(workload: Workload, now: datetime) -> Ground:
     """The ground of a workload's diagnosis."""
     cluster, pool = workload.cluster, workload.node_pool
-    wanted = "" if pool.is_default else pool.name
+    wanted = pool.shard
     running = pools_of(cluster)
     names = {*running, *_pool_names(workload), wanted}
     shards = {name: shard_snapshot(cluster, name, now=now) for name in sorted(names)}
@@ -145,7 +145,7 @@ def ground_of(workload: Workload, now: datetime) -> Ground:
         "name", "gpu_capacity", "gpu_allocatable"
     )
     quotas = workload.project.quotas.select_related("node_pool")
-    queues = {"" if quota.node_pool.is_default else quota.node_pool.name: quota.queue_name for quota in quotas}
+    queues = {quota.node_pool.shard: quota.queue_name for quota in quotas}
     served = (cluster.streams.get(KAI_SCHEDULING_SHARD.plural) or {}).get("listedAt")
     return Ground(
         merged,
@@ -162,7 +162,7 @@ def ground_of(workload: Workload, now: datetime) -> Ground:
 
 def _pool_names(workload: Workload) -> set[str]:
     pools = NodePool.objects.filter(cluster=workload.cluster_id)
-    return {"" if pool.is_default else pool.name for pool in pools}
+    return {pool.shard for pool in pools}
 
 
 def _merged(shards: Sequence[Snapshot]) -> Snapshot:

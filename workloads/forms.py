@@ -133,7 +133,7 @@ def _posted(page: DraftPage, now: Fields, data: Input) -> Fields:
     return replace(
         now,
         name=data.get("name", now.name).strip(),
-        node_pool="" if pool.is_default else pool.name,
+        node_pool=pool.shard,
         topology=named,
         required=required,
         preferred=preferred,

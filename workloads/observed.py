@@ -101,7 +101,7 @@ def pool_tree(pool: NodePool, levels: Sequence[str]) -> Tree:
 
 def pool_facts(pool: NodePool) -> list[NodeFacts]:
     """The nodes that the pool's scheduler shard selects, with the GPUs that bound pods hold on each."""
-    label = "" if pool.is_default else pool.name
+    label = pool.shard
     columns = ("name", "labels", "gpu_capacity", "gpu_allocatable", "ready", "cordoned")
     nodes = Node.objects.filter(cluster=pool.cluster_id, node_pool=label).values_list(*columns)
     held = dict(

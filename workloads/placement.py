@@ -71,7 +71,7 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
 
 def pool_label(submission: Submission) -> str:
     """The value of the node-pool label that the submission's shard has."""
-    return "" if submission.pool.is_default else submission.pool.name
+    return submission.pool.shard
 
 
 def render(submission: Submission, around: Surroundings, *, now: datetime) -> Rendered | None:

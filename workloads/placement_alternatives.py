@@ -132,7 +132,7 @@ def _other_pools(submission: Submission, fields: Fields) -> Iterator[Change]:
         topology = pool.network_topology.name if pool.network_topology and (required or preferred) else ""
         wanted = replace(
             fields,
-            node_pool="" if pool.is_default else pool.name,
+            node_pool=pool.shard,
             required=required,
             preferred=preferred,
             topology=topology,

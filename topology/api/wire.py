@@ -117,7 +117,7 @@ def pool_json(pool: NodePool, nodes: Sequence[str]) -> dict[str, Any]:
 
 def node_names(pools: Sequence[NodePool]) -> dict[int, list[str]]:
     """Names of the nodes of each pool, by pool id. One query."""
-    by_name = {(pool.cluster_id, "" if pool.is_default else pool.name): pool.pk for pool in pools}
+    by_name = {(pool.cluster_id, pool.shard): pool.pk for pool in pools}
     found: dict[int, list[str]] = {pool.pk: [] for pool in pools}
     nodes = Node.objects.filter(cluster_id__in={pool.cluster_id for pool in pools}).order_by("name")
     for cluster, name, label in nodes.values_list("cluster_id", "name", "node_pool"):

@@ -34,7 +34,7 @@ def submission_manifest(submission: Submission) -> Manifest | None:
         workload="…",
         document=submission.document,
         queue=quota.queue_name,
-        node_pool="" if pool.is_default else pool.name,
+        node_pool=pool.shard,
         topology=topology,
         required=required,
         preferred=preferred,

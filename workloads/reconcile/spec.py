@@ -25,7 +25,7 @@ def spec_of(workload: Workload) -> WorkloadSpec:
         workload=str(workload.pk),
         document=workload.manifest,
         queue=quota.queue_name,
-        node_pool="" if pool.is_default else pool.name,
+        node_pool=pool.shard,
         topology=workload.topology_name,
         required=workload.required_level,
         preferred=workload.preferred_level,

@@ -11,12 +11,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import has_right
-from clusters.connections import gateway_for
-from clusters.kinds import POD
+from clusters.live import read_log
 from clusters.models import ClusterEvent, Pod
 from clusters.presenting import stale_sentences
 from clusters.selectors import watch_state
-from core.errors import MusterError, NotFound
+from core.errors import NotFound
 from core.templatetags.quantities import number
 from workloads import observed, selectors
 from workloads.document import dump
@@ -66,7 +65,7 @@ def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
     pod = next((pod for pod in pods if chosen in (pod.name, pod.uid)), None)
     if chosen and pod is None:
         raise NotFound(_("The workload has no pod of this name."))
-    text, failure = read_log(workload, pod) if pod else ("", "")
+    text, failure = read_log(pod, LOG_LINES) if pod else ("", "")
     context = {"pods": pods[:MAX_PODS], "pod": pod, "text": text, "failure": failure, "lines": LOG_LINES}
     return render(request, "workloads/logs.html", {**head(request, workload, "logs"), **context})
 
@@ -237,15 +236,6 @@ def _told(same: Sequence[ClusterEvent]) -> dict[str, Any]:
         "count": max(other.count for other in same),
         "object": name,
     }
-
-
-def read_log(workload: Workload, pod: Pod) -> tuple[str, str]:
-    """The log's last lines, and why they could not be read (one of the two is empty)."""
-    path = f"{POD.path(pod.namespace, pod.name)}/log?container=main&tailLines={LOG_LINES}"
-    try:
-        return gateway_for(workload.cluster).read_text(path, timeout=3.0), ""
-    except MusterError as error:
-        return "", error.message
 
 
 def differences(applied: Mapping[str, Any], actual: Mapping[str, Any], path: str = "") -> list[dict[str, Any]]:
