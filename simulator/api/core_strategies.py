@@ -25,6 +25,7 @@ _POD_SPEC = {
     "serviceAccount": "default",
     "enableServiceLinks": True,
 }
+_POD_ONLY = frozenset({"serviceAccountName", "serviceAccount", "enableServiceLinks", "tolerations"})
 _CONTAINER = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
@@ -46,7 +47,10 @@ def pod(server: "Server", new: Object, old: Object | None) -> Object:
 
 
 def pod_template(template: Object) -> Object:
-    return {**template, "spec": _pod_spec(template.get("spec") or {})}
+    """Defaults only: what admission adds to pods is not in a template."""
+    given = template.get("spec") or {}
+    spec = _pod_spec(given)
+    return {**template, "spec": {key: value for key, value in spec.items() if key in given or key not in _POD_ONLY}}
 
 
 def namespace(server: "Server", new: Object, old: Object | None) -> Object:

@@ -5,7 +5,7 @@ from typing import Any
 
 from simulator.api import crds, names
 from simulator.api.errors import FieldError, field_forbidden, field_invalid, field_required, field_unsupported
-from simulator.api.quantities import is_quantity
+from simulator.api.pod_parts import container_parts, service_shape
 from simulator.api.store import CollectionName
 from simulator.client import Object
 
@@ -35,8 +35,10 @@ def pod_spec(spec: Object, path: str) -> list[FieldError]:
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or []):
             errors += _container(container, f"{path}.{field}[{index}]", seen)
+            errors += container_parts(container, f"{path}.{field}[{index}]", spec.get("volumes") or [])
     if spec.get("restartPolicy") not in ("Always", "OnFailure", "Never"):
-        errors.append(field_invalid(f"{path}.restartPolicy", spec.get("restartPolicy"), "unsupported value"))
+        allowed = ["Always", "OnFailure", "Never"]
+        errors.append(field_unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), allowed))
     errors += names.labels(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
     return errors
 
@@ -56,6 +58,7 @@ def service(new: Object, old: Object | None) -> list[FieldError]:
         if not isinstance(number, int) or not 1 <= number <= 65535:
             text = "must be between 1 and 65535, inclusive"
             errors.append(field_invalid(f"spec.ports[{index}].port", number, text))
+    errors += service_shape(spec)
     before = ((old or {}).get("spec") or {}).get("clusterIP")
     if before and spec.get("clusterIP") != before:
         errors.append(field_invalid("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set"))
@@ -78,6 +81,12 @@ def priority_class(new: Object, old: Object | None) -> list[FieldError]:
         return [field_forbidden("value", "may not be changed in an update.")]
     value = new.get("value", 0)
     name = str(new["metadata"].get("name", ""))
+    if name.startswith("system-") and name not in ("system-cluster-critical", "system-node-critical"):
+        text = (
+            "priority class names with 'system-' prefix are reserved for system use only. error: "
+            f"{name} is not a known system priority class"
+        )
+        return [field_forbidden("metadata.name", text)]
     if value > 1_000_000_000 and not name.startswith("system-"):
         text = "maximum allowed value of a user defined priority is 1000000000"
         return [field_forbidden("value", text)]
@@ -94,6 +103,10 @@ def event(new: Object, old: Object | None) -> list[FieldError]:
 
 def node(new: Object, old: Object | None) -> list[FieldError]:
     errors: list[FieldError] = []
+    before = ((old or {}).get("spec") or {}).get("providerID")
+    if before and (new.get("spec") or {}).get("providerID") != before:
+        text = 'node updates may not change providerID except from "" to valid'
+        errors.append(field_forbidden("spec.providerID", text))
     for index, taint in enumerate((new.get("spec") or {}).get("taints") or []):
         path = f"spec.taints[{index}]"
         errors += [field_invalid(f"{path}.key", taint.get("key"), text)
@@ -109,6 +122,28 @@ def binding(new: Object, old: Object | None) -> list[FieldError]:
         return [field_invalid("roleRef", new.get("roleRef"), "cannot change roleRef")]
     if not (new.get("roleRef") or {}).get("name"):
         return [field_required("roleRef.name")]
+    return []
+
+
+def role(new: Object, old: Object | None) -> list[FieldError]:
+    errors = []
+    for index, rule in enumerate(new.get("rules") or []):
+        path = f"rules[{index}]"
+        if not rule.get("verbs"):
+            errors.append(field_required(f"{path}.verbs", "verbs must contain at least one value"))
+        if rule.get("nonResourceURLs"):
+            continue
+        if not rule.get("apiGroups"):
+            errors.append(field_required(f"{path}.apiGroups", "resource rules must supply at least one api group"))
+        if not rule.get("resources"):
+            errors.append(field_required(f"{path}.resources", "resource rules must supply at least one resource"))
+    return errors
+
+
+def lease(new: Object, old: Object | None) -> list[FieldError]:
+    seconds = (new.get("spec") or {}).get("leaseDurationSeconds")
+    if seconds is not None and seconds <= 0:
+        return [field_invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0")]
     return []
 
 
@@ -150,9 +185,7 @@ def _container(container: Any, path: str, seen: set[str]) -> list[FieldError]:
     for kind in ("limits", "requests"):
         for resource, amount in (resources.get(kind) or {}).items():
             where = f"{path}.resources.{kind}[{resource}]"
-            if not is_quantity(amount):
-                errors.append(field_invalid(where, amount, "quantities must match the regular expression"))
-            elif str(amount).startswith("-"):
+            if str(amount).startswith("-"):
                 errors.append(field_invalid(where, amount, "must be greater than or equal to 0"))
     return errors
 
@@ -207,6 +240,9 @@ CHECKS: dict[CollectionName, Check] = {
     ("apps", "replicasets"): deployment,
     ("apps", "daemonsets"): deployment,
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
+    ("coordination.k8s.io", "leases"): lease,
+    ("rbac.authorization.k8s.io", "roles"): role,
+    ("rbac.authorization.k8s.io", "clusterroles"): role,
     ("rbac.authorization.k8s.io", "rolebindings"): binding,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): binding,
     ("apiextensions.k8s.io", "customresourcedefinitions"): custom_resource_definition,

@@ -20,11 +20,17 @@ class Form:
     include: str = "Metadata"
 
 
-def form_of(accept: str, include: str = "") -> Form:
-    """The first acceptable form of an Accept header."""
+# Protobuf is asked for by clients that take JSON as well: JSON is what they get.
+_JSON = frozenset(
+    {"", "application/json", "*/*", "application/*", "application/vnd.kubernetes.protobuf", "application/yaml"}
+)
+
+
+def form_of(accept: str, include: str = "") -> Form | None:
+    """The first acceptable form of an Accept header; None where there is none."""
     for choice in accept.split(","):
         media, *parameters = [part.strip() for part in choice.split(";")]
-        if media not in ("application/json", "*/*", "application/*"):
+        if media not in _JSON:
             continue
         given = dict(part.split("=", 1) for part in parameters if "=" in part)
         kind = given.get("as", "").removesuffix("List")
@@ -32,7 +38,7 @@ def form_of(accept: str, include: str = "") -> Form:
             return Form(kind, given.get("v", "v1"), include or "Metadata")
         if "as" not in given:
             return Form()
-    return Form()
+    return None
 
 
 def one(resource: Resource, entry: Entry, form: Form) -> bytes:

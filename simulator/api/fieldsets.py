@@ -90,7 +90,10 @@ def changes(schema: Schema, old: Any, new: Any) -> tuple[FieldSet, FieldSet]:
         return _list_changes(schema, old, new)
     if old == new and type(old) is type(new):
         return {}, {}
-    return _opened(_whole(schema, new)), difference(_opened(_whole(schema, old)), ITSELF)
+    added = _added(schema, new)
+    if old is None:
+        added = {key: node for key, node in added.items() if key != "."}
+    return _opened(added), difference(_opened(_added(schema, old)), ITSELF)
 
 
 def item_key(schema: Schema, item: Any) -> str:
@@ -110,12 +113,12 @@ def _object_changes(schema: Schema, old: dict[str, Any], new: dict[str, Any]) ->
             continue
         child = schema.child(key) or FREE_FORM
         if before is UNSET:
-            changed["f:" + key] = _whole(child, value)
+            changed["f:" + key] = _closed(_added(child, value))
             continue
         _collect(changed, removed, "f:" + key, changes(child, before, value))
     for key, value in old.items():
         if key not in new:
-            removed["f:" + key] = _whole(schema.child(key) or FREE_FORM, value)
+            removed["f:" + key] = _closed(_added(schema.child(key) or FREE_FORM, value))
     return changed, removed
 
 
@@ -127,12 +130,12 @@ def _list_changes(schema: Schema, old: list[Any], new: list[Any]) -> tuple[Field
     now = {item_key(schema, element): element for element in new}
     for key, element in now.items():
         if key not in before:
-            changed[key] = _item(schema, element)
+            changed[key] = _added_item(schema, element)
         else:
             _collect(changed, removed, key, changes(item, before[key], element))
     for key, element in before.items():
         if key not in now:
-            removed[key] = _item(schema, element)
+            removed[key] = _added_item(schema, element)
     return changed, removed
 
 
@@ -144,14 +147,30 @@ def _collect(changed: FieldSet, removed: FieldSet, key: str, found: tuple[FieldS
 
 
 def _whole(schema: Schema, value: Any) -> FieldSet:
+    """What an applier owns: leaves, and items of maps and lists with themselves."""
     if isinstance(value, dict) and value and not schema.atomic_map:
-        node: FieldSet = {".": {}} if schema.is_map else {}
+        node: FieldSet = {}
         for key, element in value.items():
-            node["f:" + key] = _whole(schema.child(key) or FREE_FORM, element)
+            below = _whole(schema.child(key) or FREE_FORM, element)
+            node["f:" + key] = {".": {}, **below} if below and key not in schema.properties else below
         return node
     if isinstance(value, list) and value and schema.list_type in ("map", "set"):
         return {item_key(schema, element): _item(schema, element) for element in value}
     return {}
+
+
+def _added(schema: Schema, value: Any) -> FieldSet:
+    """What a writer owns that adds a value: every map and list in it with itself."""
+    if isinstance(value, dict) and value and not schema.atomic_map:
+        fields = {"f:" + key: _closed(_added(schema.child(key) or FREE_FORM, item)) for key, item in value.items()}
+        return {".": {}, **fields}
+    if isinstance(value, list) and value and schema.list_type in ("map", "set"):
+        return {".": {}, **{item_key(schema, element): _added_item(schema, element) for element in value}}
+    return {}
+
+
+def _added_item(schema: Schema, element: Any) -> FieldSet:
+    return {} if schema.list_type == "set" else {".": {}, **_added(schema.item(), element)}
 
 
 def _item(schema: Schema, element: Any) -> FieldSet:

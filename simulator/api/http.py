@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 import yaml
 from starlette.requests import Request
 from starlette.responses import Response
 
-from simulator.api import protobuf
+from simulator.api import go_json, protobuf
 from simulator.api.errors import ApiError, bad_request
 from simulator.api.store import encode_json
 
@@ -68,25 +67,62 @@ async def read_body(request: Request) -> bytes:
     return b"".join(chunks)
 
 
-def parse_body(raw: bytes, content_type: str) -> Any:
-    """JSON or YAML by content type; or kubectl's protobuf; raises 400 for what is none of them, 415 for CBOR."""
+def parse_body(raw: bytes, content_type: str, wanted: str = "") -> Any:
+    """JSON or YAML by content type; or kubectl's protobuf. None for no body, unless an object of a kind is `wanted`.
+
+    Raises 400 for what cannot be read, 415 for a content type that is not taken.
+    """
     media = content_type.partition(";")[0].strip().lower()
     if raw.startswith(protobuf.MAGIC):
         return protobuf.decode(raw)
-    if media in ("application/vnd.kubernetes.protobuf", "application/cbor"):
-        raise ApiError(
-            415,
-            "UnsupportedMediaType",
-            "the body of the request was in an unknown format - accepted media types include: "
-            "application/json, application/yaml",
-        )
-    if not raw.strip():
+    if media not in _MEDIA:
+        text = "the body of the request was in an unknown format - accepted media types include: "
+        raise ApiError(415, "UnsupportedMediaType", text + "application/json, application/yaml")
+    if not raw.strip() and not wanted:
         return None
     try:
-        return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
+        value = go_json.read(raw)
+    except go_json.Malformed as error:
         if "yaml" not in media:
-            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+            raise bad_request(_unrecognized(str(error), raw, wanted)) from error
+        value = _yaml(raw)
+    if wanted and not isinstance(value, dict):
+        raise bad_request(_unrecognized(f"json: cannot unmarshal {go_json.kind_of(value)} {_KIND}", raw, wanted))
+    return value
+
+
+def parse_patch(raw: bytes, media: str) -> Any:
+    """The body of a patch; raises the 400 of one that cannot be read."""
+    if "yaml" in media:
+        return parse_body(raw, "application/yaml")
+    wanted: tuple[type, str] = (dict, "map[string]interface {}")
+    if media == "application/json-patch+json":
+        wanted = (list, "[]handlers.jsonPatchOp")
+    try:
+        value = go_json.read(raw)
+    except go_json.Malformed as error:
+        raise bad_request(f"error decoding patch: {error}") from error
+    if not isinstance(value, wanted[0]):
+        given = go_json.kind_of(value)
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {given} into Go value of type {wanted[1]}")
+    return value
+
+
+_MEDIA = frozenset({"", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"})
+_KIND = (
+    'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def _unrecognized(why: str, raw: bytes, wanted: str) -> str:
+    text = f"couldn't get version/kind; json parse error: {why}"
+    if not wanted:
+        return text
+    return f"the object provided is unrecognized (must be of type {wanted}): {text} ({go_json.summary(raw)})"
+
+
+def _yaml(raw: bytes) -> Any:
     try:
         return yaml.load(raw, Loader=_PlainLoader)  # noqa: S506 - a safe loader without dates
     except yaml.YAMLError as error:

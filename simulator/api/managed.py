@@ -59,7 +59,7 @@ class Applied:
 def record_update(schema: Schema, old: Object | None, new: Object, manager: Manager, now: str) -> list[Object]:
     """managedFields after a create (`old` None) or update: the writer owns what it changed, others lose it."""
     entries: list[Object] = list((old or {}).get("metadata", {}).get("managedFields") or [])
-    changed, removed = changes(schema, _bare(old) if old else {}, _bare(new))
+    changed, removed = changes(schema, _bare(old) if old else _empty(new), _bare(new))
     changed = difference(changed, _IDENTITY)
     if not changed and not removed:
         return entries
@@ -93,6 +93,21 @@ def apply(schema: Schema, live: Object | None, applied: Object, manager: Manager
     left = [_without(entry, lost) if entry in others else entry for entry in entries]
     managed = _replace_own([entry for entry in left if entry is not None], manager, wanted, now)
     return Applied(merged, managed)
+
+
+_STRUCTS = frozenset({"metadata", "spec", "status", "strategy", "template", "source", "involvedObject"})
+
+
+def _empty(new: Object) -> Object:
+    """What Go has before anything is decoded into it: its structs are there, and empty."""
+    group = str(new.get("apiVersion", "")).partition("/")[0]
+    core = "." not in group or group.endswith(".k8s.io")
+    return _structs(new) if core else {"metadata": {}}
+
+
+def _structs(value: Object) -> Object:
+    found: Object = {key: _structs(item) for key, item in value.items() if key in _STRUCTS and isinstance(item, dict)}
+    return found | {"containers": None} if "containers" in value else found
 
 
 def _with(entries: list[Object], manager: Manager, changed: FieldSet, lost: FieldSet, now: str) -> list[Object]:

@@ -30,6 +30,7 @@ _QUALIFIED_TEXT = (
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     f"'{_QUALIFIED}')"
 )
+_PREFIX_TEXT = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 _VALUE_TEXT = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
     "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
@@ -58,6 +59,13 @@ label_value = _matcher(_VALUE, _VALUE_TEXT, 63)
 _name_part = _matcher(_QUALIFIED, _QUALIFIED_TEXT, 63)
 
 
+def namespace(value: str) -> list[str]:
+    """Names of namespaces (`NameIsDNSLabel` of validation-gen)."""
+    if "." in value:
+        return ["must not contain dots"]
+    return [text.replace("63 bytes", "63 characters") for text in label(value)]
+
+
 def path_segment(value: str) -> list[str]:
     """Names of RBAC objects: anything that can be one step of a URL."""
     if value in (".", ".."):
@@ -67,6 +75,8 @@ def path_segment(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """A label or annotation key: an optional DNS prefix, a slash, a name."""
+    if value.count("/") > 1:
+        return [_QUALIFIED_TEXT.replace("name part must", "a valid label key must") + _PREFIX_TEXT]
     prefix, slash, name = value.rpartition("/")
     problems = []
     if slash:

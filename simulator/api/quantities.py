@@ -25,6 +25,18 @@ def canonical(value: Any) -> Any:
     return _canonical(str(value))
 
 
+def number_of(value: Any) -> Decimal:
+    """The amount; 0 for what is no quantity."""
+    match = _QUANTITY.fullmatch(str(value))
+    if match is None:
+        return Decimal(0)
+    suffix, number = match["suffix"] or "", Decimal(match["number"])
+    if suffix in _BINARY:
+        return Decimal(number * _BINARY[suffix])
+    exponent = _DECIMAL.get(suffix)
+    return number.scaleb(int(suffix[1:]) if exponent is None else exponent)
+
+
 @lru_cache(maxsize=4096)
 def _canonical(text: str) -> str:
     match = _QUANTITY.fullmatch(text)

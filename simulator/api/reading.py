@@ -230,7 +230,7 @@ def _position(server: "Server", collection: Collection, options: ListOptions) ->
     current = server.store.resource_version
     if options.resource_version in ("", "0"):
         return current, None
-    version = _version(options.resource_version)
+    version = _version(options.resource_version, "invalid resource version: ")
     if version > current:
         raise _future(version, current)
     if options.resource_version_match == "Exact" or (
@@ -242,9 +242,11 @@ def _position(server: "Server", collection: Collection, options: ListOptions) ->
     return current, None
 
 
-def _version(text: str) -> int:
+def _version(text: str, prefix: str = "") -> int:
     if not text.isdigit():
-        raise bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise bad_request(
+            f'{prefix}resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
     return int(text)
 
 
@@ -256,7 +258,7 @@ def _parse_token(text: str) -> _Continue:
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(text), type=_Continue)
     except (ValueError, msgspec.DecodeError) as error:
-        raise bad_request(f"continue key is not valid: {error}") from error
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 
 def _continue_expired(token: _Continue) -> ApiError:
@@ -276,7 +278,7 @@ def _future(version: int, current: int) -> ApiError:
     return ApiError(
         504,
         "Timeout",
-        f"Too large resource version: {version}, current: {current}",
+        f"Timeout: Too large resource version: {version}, current: {current}",
         {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
         retry_after=1,
     )

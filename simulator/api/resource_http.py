@@ -4,11 +4,20 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from simulator.api import deleting, encoding, patching, reading, reviews, subresources, writing
 from simulator.api.errors import ApiError
-from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body, warn
+from simulator.api.http import (
+    JSON,
+    bytes_response,
+    json_response,
+    page_not_found,
+    parse_body,
+    parse_patch,
+    read_body,
+    warn,
+)
 from simulator.api.options import Query, delete_options, is_true, list_options, write_options
 from simulator.api.paths import ResourcePath
 from simulator.api.requests import Target, Written
@@ -26,6 +35,8 @@ async def answer(server: "Server", request: Request, path: ResourcePath) -> Resp
     """Answer a request for a resource; raises ApiError."""
     resource = server.find(path.group, path.version, path.plural)
     if resource is None:
+        if any(not each.custom for each in server.registry.in_version(path.group, path.version)):
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         return page_not_found()
     namespace = path.namespace if resource.kind.namespaced else None
     target = Target(resource, namespace, path.name, path.subresource)
@@ -33,7 +44,7 @@ async def answer(server: "Server", request: Request, path: ResourcePath) -> Resp
     if path.subresource and path.subresource != "status":
         return await subresources.answer(server, request, target, path)
     if path.subresource and not resource.has_status:
-        return page_not_found()
+        raise ApiError(404, "NotFound", "the server could not find the requested resource")
     if request.method in ("GET", "HEAD") and resource.verbs != REVIEW_VERBS:
         return _read(server, request, target)
     change = _CHANGES.get((request.method, bool(path.name)))
@@ -55,6 +66,8 @@ async def answer_with_warnings(server: "Server", request: Request, path: Resourc
 def _read(server: "Server", request: Request, target: Target) -> Response:
     query = request.query_params
     form = encoding.form_of(request.headers.get("accept", JSON), query.get("includeObject", ""))
+    if form is None:
+        return PlainTextResponse("406: Not Acceptable", 406)
     if is_true(query, "watch"):
         return _watch(server, query, target, form)
     if target.name:
@@ -88,22 +101,22 @@ async def _lines(
 
 
 def _create(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
-    body = parse_body(raw, request.headers.get("content-type", JSON))
+    body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
     if target.resource.verbs == REVIEW_VERBS:
         return json_response(reviews.answer(server, request.scope["user"], target, body), 201)
     return written_response(target, writing.create(server, target, body, write_options(request)))
 
 
 def _update(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
-    body = parse_body(raw, request.headers.get("content-type", JSON))
+    body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
     return written_response(target, writing.update(server, target, body, write_options(request)))
 
 
 def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     media = request.headers.get("content-type", "").partition(";")[0].strip()
     if media not in _PATCHES:
-        raise patching.unsupported(target.resource)
-    body = parse_body(raw, media)
+        return PlainTextResponse("415: Unsupported Media Type", 415)
+    body = parse_patch(raw, media)
     options = write_options(request)
     if media == patching.APPLY_PATCH:
         return written_response(target, patching.apply(server, target, body, options))

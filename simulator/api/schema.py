@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from simulator.api.quantities import canonical
+from simulator.api.quantities import canonical, is_quantity
 
 UNSET: Any = object()
 ListKeys = tuple[str, ...]
@@ -151,10 +151,11 @@ def mismatch(schema: Schema, value: Any, path: str) -> Mismatch | None:
     if value is None or schema.is_free_form:
         return None
     if not _readable(schema, value):
-        return Mismatch(path, _GO_NAMES.get(type(value), "number"), schema.type or "string")
+        return Mismatch(path, _GO_NAMES.get(type(value), "number"), _go_type(schema))
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
-        children = ((schema.child(key), element, prefix + key) for key, element in value.items())
+        named = ((key, element, path if schema.is_map else prefix + key) for key, element in value.items())
+        children = ((schema.child(key), element, where) for key, element, where in named)
         found = (mismatch(child, element, where) for child, element, where in children if child is not None)
         return next((one for one in found if one is not None), None)
     if isinstance(value, list):
@@ -172,6 +173,27 @@ _PYTHON_TYPES: dict[str, Any] = {
     "integer": int,
     "number": (int, float),
 }
+
+
+def has_bad_quantity(schema: Schema, value: Any) -> bool:
+    """Whether a resource quantity somewhere cannot be read."""
+    if isinstance(value, dict):
+        return any(
+            has_bad_quantity(child, element)
+            for key, element in value.items()
+            if (child := schema.child(key)) is not None
+        )
+    if isinstance(value, list):
+        return any(has_bad_quantity(schema.item(), element) for element in value)
+    return schema.quantity and value is not None and not is_quantity(value)
+
+
+def _go_type(schema: Schema) -> str:
+    if schema.is_map:
+        return f"map[string]{schema.child('any').type or 'string'}"  # type: ignore[union-attr]
+    if schema.type == "integer":
+        return str(schema.source.get("format") or "int32")
+    return {"boolean": "bool"}.get(schema.type, schema.type or "string")
 
 
 def _readable(schema: Schema, value: Any) -> bool:

@@ -51,6 +51,7 @@ def _value(schema: Schema, value: Any, path: str) -> Iterator[FieldError]:
         return
     if not _type_fits(schema, value):
         yield _wrong_type(schema, value, path)
+        yield from _choices(schema, value, path)
         return
     yield from _choices(schema, value, path)
     if isinstance(value, dict):
@@ -101,12 +102,14 @@ def _choices(schema: Schema, value: Any, path: str) -> Iterator[FieldError]:
 def _object(schema: Schema, value: dict[str, Any], path: str) -> Iterator[FieldError]:
     prefix = f"{path}." if path else ""
     for name in schema.required:
-        if name not in value:
+        if value.get(name) is None:
             yield field_required(prefix + name)
     yield from _size(schema, len(value), path, "Properties", "properties")
     for key, element in value.items():
         child = schema.child(key) or FREE_FORM
-        if not child.is_free_form and not (path == "" and key == "metadata"):
+        if element is None and key in schema.required:
+            continue
+        if (not child.is_free_form or child.type) and not (path == "" and key == "metadata"):
             yield from _value(child, element, prefix + key)
 
 
@@ -145,9 +148,9 @@ def _string(schema: Schema, value: str, path: str) -> Iterator[FieldError]:
     source = schema.source
     if "maxLength" in source and len(value) > source["maxLength"]:
         yield FieldError(path, "FieldValueTooLong", f"Too long: may not be more than {source['maxLength']} bytes")
-    if "minLength" in source and len(value) < source["minLength"]:
+    elif "minLength" in source and len(value) < source["minLength"]:
         yield field_invalid(path, value, f"{path} in body should be at least {source['minLength']} chars long")
-    if schema.pattern is not None and schema.pattern.search(value) is None:
+    elif schema.pattern is not None and schema.pattern.search(value) is None:
         yield field_invalid(path, value, f"{path} in body should match '{source['pattern']}'")
     if source.get("format") == "date-time" and _DATE_TIME.fullmatch(value) is None:
         yield field_invalid(path, value, f"{path} in body must be of type date-time: {go_value(value)}")
@@ -168,6 +171,9 @@ def _number(schema: Schema, value: float, path: str) -> Iterator[FieldError]:
         if value > most or (strict and value == most):
             word = "less than" if strict else "less than or equal to"
             yield field_invalid(path, value, f"{path} in body should be {word} {most}")
+
+    if source.get("multipleOf") and value % source["multipleOf"]:
+        yield field_invalid(path, value, f"{path} in body should be a multiple of {source['multipleOf']}")
 
 
 def _rules(schema: Schema, new: Any, old: Any, path: str) -> Iterator[FieldError]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, ALWAYS_PREPARED, PREPARE
 from simulator.api.errors import FieldError, field_forbidden
 from simulator.api.resources import Resource
-from simulator.api.store import Entry
+from simulator.api.store import CollectionName, Entry
 from simulator.client import Object
 
 if TYPE_CHECKING:
@@ -50,6 +50,24 @@ def prepare(server: "Server", resource: Resource, new: Object, old: Object | Non
     if old is None and resource.has_status and resource.custom:
         new = {key: value for key, value in new.items() if key != "status"}
     return new
+
+
+# What admission and allocation fill in belongs to nobody, unless the creator gave it.
+_FILLED_IN: dict[CollectionName, frozenset[str]] = {
+    ("", "pods"): frozenset({"serviceAccount", "serviceAccountName", "tolerations", "priority", "preemptionPolicy"}),
+    ("", "services"): frozenset({"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}),
+    ("", "namespaces"): frozenset({"finalizers"}),
+}
+
+
+def owned_by_creator(resource: Resource, new: Object, given: Object) -> Object:
+    """The parts of a new object that its creator owns: no status, and nothing that was filled in later."""
+    filled = _FILLED_IN.get(resource.storage, frozenset())
+    asked = given.get("spec") or {}
+    owned = {key: value for key, value in new.items() if key != "status"}
+    if filled and "spec" in owned:
+        owned["spec"] = {key: item for key, item in owned["spec"].items() if key not in filled or key in asked}
+    return owned
 
 
 def after_create(server: "Server", resource: Resource, entry: Entry) -> None:

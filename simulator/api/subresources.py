@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from simulator.api import encoding, garbage, logs, patching, pods, proxying, scaling
 from simulator.api.errors import ApiError, field_invalid, invalid
-from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, read_body
+from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, parse_patch, read_body
 from simulator.api.options import delete_options, write_options
 from simulator.api.paths import ResourcePath
 from simulator.api.reading import get_entry
@@ -109,7 +109,9 @@ async def _finalize(server: Server, request: Request, target: Target, path: Reso
 
 
 async def _body(request: Request) -> Any:
-    return parse_body(await read_body(request), request.headers.get("content-type", JSON))
+    media = request.headers.get("content-type", JSON).partition(";")[0]
+    raw = await read_body(request)
+    return parse_patch(raw, media) if request.method == "PATCH" else parse_body(raw, media)
 
 
 def _success() -> Object:

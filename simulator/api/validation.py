@@ -8,6 +8,7 @@ from simulator.api.schema_validation import schema_errors
 from simulator.client import Object
 
 _LABEL_NAMES = {("", "namespaces")}
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -34,14 +35,34 @@ def _metadata(resource: Resource, new: Object, old: Object | None) -> list[Field
         return errors
     errors += names.labels(metadata.get("labels") or {}, "metadata.labels")
     errors += names.annotations(metadata.get("annotations") or {}, "metadata.annotations")
-    for index, owner in enumerate(metadata.get("ownerReferences") or []):
-        for field in ("apiVersion", "kind", "name", "uid"):
-            if not owner.get(field):
-                path = f"metadata.ownerReferences[{index}].{field}"
-                errors.append(field_invalid(path, owner.get(field, ""), f"{field} must not be empty"))
+    for owner in metadata.get("ownerReferences") or []:
+        errors += _owner(owner)
     for name in metadata.get("finalizers") or []:
         errors += [field_invalid("metadata.finalizers", name, text) for text in names.qualified_name(name)]
+    if not resource.custom:
+        errors += _standard_finalizers(metadata.get("finalizers") or [])
     return errors
+
+
+def _owner(owner: Object) -> list[FieldError]:
+    errors = []
+    for field in ("apiVersion", "kind", "name", "uid"):
+        if not owner.get(field):
+            text = "version must not be empty" if field == "apiVersion" else "must not be empty"
+            errors.append(field_invalid(f"metadata.ownerReferences.{field}", owner.get(field, ""), text))
+    if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+        text = "/v1, Kind=Event is disallowed from being an owner"
+        errors.append(field_invalid("metadata.ownerReferences", owner, text))
+    return errors
+
+
+def _standard_finalizers(finalizers: list[str]) -> list[FieldError]:
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        field_invalid(f"metadata.finalizers[{index}]", name, text)
+        for index, name in enumerate(finalizers)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def _name(resource: Resource, name: str) -> list[FieldError]:
@@ -49,7 +70,7 @@ def _name(resource: Resource, name: str) -> list[FieldError]:
         return [field_required("metadata.name", "name or generateName is required")]
     check = names.subdomain
     if resource.storage in _LABEL_NAMES:
-        check = names.label
+        check = names.namespace
     elif resource.storage == ("", "services"):
         check = names.dns1035
     elif resource.kind.group == _RBAC:

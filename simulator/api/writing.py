@@ -13,6 +13,7 @@ from simulator.api.errors import (
     conflict,
     field_invalid,
     forbidden,
+    internal,
     invalid,
     modified,
     not_found,
@@ -21,7 +22,7 @@ from simulator.api.managed import Manager, record_update
 from simulator.api.reading import get_entry
 from simulator.api.requests import Target, WriteOptions, Written
 from simulator.api.resources import Resource
-from simulator.api.schema import FREE_FORM, fill_defaults, mismatch, prune
+from simulator.api.schema import FREE_FORM, fill_defaults, has_bad_quantity, mismatch, prune
 from simulator.api.store import Entry
 from simulator.api.validation import validate
 from simulator.client import Object
@@ -49,9 +50,13 @@ def create(
     name = metadata["name"]
     key = (target.namespace or "", name)
     if key in server.store.collection(resource.storage).entries:
-        raise already_exists(resource.kind.group, resource.kind.plural, name)
+        error = already_exists(resource.kind.group, resource.kind.plural, name)
+        if "deletionTimestamp" in server.store.collection(resource.storage).entries[key].metadata:
+            error.message = f"object is being deleted: {error.message}"
+        raise error
     if managed is None:
-        managed = record_update(schema_of(stored), None, new, _manager(stored, options, ""), server.now())
+        owned = strategies.owned_by_creator(stored, new, body)
+        managed = record_update(schema_of(stored), None, owned, _manager(stored, options, ""), server.now())
     new["metadata"] = {**new["metadata"], "managedFields": managed}
     if options.dry_run:
         written.entry = Entry(key, new, 0)
@@ -64,6 +69,9 @@ def create(
 def update(server: "Server", target: Target, body: Object, options: WriteOptions) -> Written:
     """Replace an object (or its status); raises the 409 of a stale resourceVersion."""
     resource = target.resource
+    given = (body.get("metadata") or {}).get("name") if isinstance(body, dict) else None
+    if given and given != target.name:
+        raise bad_request(_name_mismatch(given, target.name))
     entry = get_entry(server, target)
     written = Written(entry)
     new = decode(resource, body, options, written.warnings)
@@ -122,24 +130,39 @@ def decode(
     kind = resource.kind
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
-    version = body.get("apiVersion", kind.api_version)
-    if version != kind.api_version:
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
-    if body.get("kind", kind.kind) != kind.kind:
-        text = f"{version}, Kind={body['kind']}"
-        raise bad_request(f"the object provided is unrecognized (got {text}, must be of type {kind.kind})")
+    _check_kind(resource, body)
     kept = {key: part for key, part in body.items() if current is not None and part is current.get(key)}
     changed = {key: part for key, part in body.items() if key not in kept}
     _check_types(resource, changed)
     unknown: list[str] = []
     new: Object = {**prune(schema_of(resource), changed, "", unknown.append), **kept}
-    _report_unknown(unknown, options, warnings)
+    _report_unknown(resource, unknown, options, warnings)
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     metadata = new.get("metadata")
     new["metadata"] = dict(metadata) if isinstance(metadata, dict) else {}
     return new
+
+
+def _check_kind(resource: Resource, body: Object) -> None:
+    kind = resource.kind
+    version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind
+    handled = f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
+    if version != kind.api_version:
+        if not resource.custom:
+            scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+            raise bad_request(f'{handled}no kind "{name}" is registered for version "{version}" {scheme}')
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+    if name == kind.kind:
+        return
+    if resource.custom:
+        error = field_invalid("kind", name, f"must be {kind.kind}")
+        raise invalid(kind.group, name, (body.get("metadata") or {}).get("name", ""), [error])
+    internal_group = kind.group.partition(".")[0] or "core"
+    raise bad_request(
+        f"{handled}converting ({kind.version}.{name}) to ({internal_group}.{kind.kind}): unknown conversion"
+    )
 
 
 def _check_types(resource: Resource, body: Object) -> None:
@@ -152,24 +175,42 @@ def _check_types(resource: Resource, body: Object) -> None:
         metadata = schema.child("metadata")
         wrong = mismatch(metadata, body.get("metadata"), "metadata") if metadata else None
         owner = "ObjectMeta"
+    if not resource.custom and has_bad_quantity(schema, body):
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: quantities must match the '
+            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )
     if wrong is not None:
         kind = resource.kind
         raise bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
-            f"{wrong.given} into Go struct field {owner}.{wrong.path} of type {wrong.declared}"
+            f"{wrong.given} into Go struct field {_go_struct(owner, wrong.path)}.{wrong.path} of type {wrong.declared}"
         )
+
+
+def _go_struct(owner: str, path: str) -> str:
+    """The struct that holds a field: `ObjectMeta.metadata.name`, `PodSpec.spec.priority`."""
+    first, _, rest = path.partition(".")
+    if first == "metadata":
+        return "ObjectMeta"
+    return f"{owner}Spec" if first == "spec" and rest else owner
 
 
 def schema_of(resource: Resource) -> Any:
     return resource.schema or FREE_FORM
 
 
-def _report_unknown(unknown: list[str], options: WriteOptions, warnings: list[str]) -> None:
+def _report_unknown(resource: Resource, unknown: list[str], options: WriteOptions, warnings: list[str]) -> None:
     if not unknown or options.field_validation == "Ignore":
         return
     texts = [f'unknown field "{path}"' for path in unknown]
     if options.field_validation == "Strict":
-        raise bad_request("strict decoding error: " + ", ".join(texts))
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: '
+            + ", ".join(texts)
+        )
     warnings.extend(texts)
 
 
@@ -185,8 +226,10 @@ def _new_metadata(server: "Server", target: Target, body: Object) -> Object:
     given = body["metadata"]
     dropped = ("resourceVersion", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
     metadata: Object = {key: value for key, value in given.items() if key not in dropped and value is not None}
-    if given.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+    if given.get("resourceVersion") and not target.name:
+        error = internal("resourceVersion should not be set on objects to be created")
+        error.reason = ""
+        raise error
     if target.name and metadata.setdefault("name", target.name) != target.name:
         raise bad_request(_name_mismatch(metadata["name"], target.name))
     if not metadata.get("name") and metadata.get("generateName"):

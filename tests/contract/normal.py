@@ -7,6 +7,12 @@ from tests.contract.client import Answer, Api
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+MOVING = (
+    (re.compile(r"(version in record|ResourceVersion in record) \(\d+\)"), r"\1 (RV)"),
+    (re.compile(r"current: \d+"), "current: RV"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"\b(Upper-|a{58})[a-z0-9]{5}\b"), r"\1*****"),
+)
 DROPPED = frozenset({"selfLink", "remainingItemCount"})
 
 
@@ -56,6 +62,8 @@ class Normaliser:
     def _text(self, text: str) -> str:
         text = text.replace(self._namespace, "NS").replace(self._url, "URL")
         text = TIME.sub("TIME", text)
+        for pattern, word in MOVING:
+            text = pattern.sub(word, text)
         return UID.sub(lambda found: self._uids.setdefault(found[0], f"UID{len(self._uids) + 1}"), text)
 
 

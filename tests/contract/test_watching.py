@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from tests.contract.client import Api
-from tests.contract.steps import config, labelled
+from tests.contract.steps import config, labelled, widget
 
 
 def _take(api: Api, count: int, path: str = "configmaps", **query: Any) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def test_a_watch_of_one_object_by_name(api: Api) -> None:
 
 
 def test_initial_events_end_with_a_bookmark_that_says_so(api: Api) -> None:
-    api.post("widgets/widgets", {"metadata": {"name": "w"}, "spec": {"colour": "red"}})
+    api.post("widgets/widgets", widget())
     query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
 
     events = _take(api, 2, "widgets/widgets", **query)
@@ -133,15 +133,6 @@ def test_a_dry_run_is_no_event(api: Api) -> None:
     api.post("configmaps", config("b"))
 
     assert _told(_take(api, 1, resourceVersion=version)) == [("ADDED", "b")]
-
-
-def test_a_watch_from_a_version_that_is_forgotten_is_told_so(api: Api) -> None:
-    (event,) = _take(api, 1, resourceVersion="1")
-
-    assert event["type"] == "ERROR"
-    status = event["object"]
-    assert (status["code"], status["reason"], status["kind"]) == (410, "Expired", "Status")
-    assert status["message"].startswith("too old resource version: 1 (")
 
 
 def test_a_watch_ends_after_its_timeout(api: Api) -> None:

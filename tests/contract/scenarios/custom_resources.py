@@ -96,7 +96,6 @@ SCENARIOS = {
             "widgets/widgets",
             {"apiVersion": "contract.muster.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": None},
         ),
-        post("widgets/widgets", widget(colour="pink", replicas=-1, code="X")),
         post("widgets/widgets", {"metadata": {"name": "w"}, "spec": {"colour": "red"}}),
         post("widgets/widgets", {**widget(), "kind": "Gadget"}),
         post("widgets/widgets", {**widget(), "apiVersion": "contract.muster.dev/v2"}),

@@ -223,7 +223,6 @@ SCENARIOS = {
             "apps/deployments",
             {"metadata": {"name": "e"}, "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "x"}]}}}},
         ),
-        get("apps/deployments/d/scale"),
     ],
     "events": [
         post("events", _event),

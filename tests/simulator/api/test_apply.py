@@ -210,7 +210,7 @@ def test_field_sets() -> None:
     assert union(left, right) == {"f:a": {}, "f:b": {"f:x": {}, "f:y": {}, "f:z": {}}}
     assert difference(left, right) == {"f:a": {}, "f:b": {"f:x": {}}}
     assert intersection(left, right) == {"f:b": {"f:y": {}}}
-    assert fields_of(FREE_FORM, {"a": {"b": 1}, "c": [1]}) == {"f:a": {"f:b": {}}, "f:c": {}}
+    assert fields_of(FREE_FORM, {"a": {"b": 1}, "c": [1]}) == {"f:a": {".": {}, "f:b": {}}, "f:c": {}}
     assert changes(FREE_FORM, {"a": 1, "b": {"x": 1}}, {"a": 2, "b": {"y": 1}}) == (
         {"f:a": {}, "f:b": {"f:y": {}}},
         {"f:b": {"f:x": {}}},

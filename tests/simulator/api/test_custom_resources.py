@@ -156,7 +156,7 @@ def test_metadata_of_wrong_types_cannot_be_read(verbs: Verbs) -> None:
     error = verbs.refused(verbs.create, KAI_QUEUE, body)
 
     assert error.code == 400
-    assert "cannot unmarshal number into Go struct field ObjectMeta.metadata.labels.a of type string" in error.message
+    assert "cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string" in error.message
 
 
 def crd(group: str = "example.org", **version: Any) -> Object:

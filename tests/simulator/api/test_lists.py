@@ -68,7 +68,7 @@ def test_a_version_of_the_future_is_a_timeout(verbs: Verbs) -> None:
     error = verbs.refused(verbs.page, CONFIG_MAP, resource_version="99999999")
 
     assert (error.code, error.reason) == (504, "Timeout")
-    assert error.message.startswith("Too large resource version: 99999999, current: ")
+    assert error.message.startswith("Timeout: Too large resource version: 99999999, current: ")
 
 
 def test_a_broken_continue_token_is_400(verbs: Verbs) -> None:

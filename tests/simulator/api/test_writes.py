@@ -129,16 +129,17 @@ def test_unknown_fields_are_dropped_or_refused(verbs: Verbs) -> None:
 
     assert error.code == 400
     assert error.message == (
-        'strict decoding error: unknown field "spec.parent", unknown field "spec.resources.gpu.quata"'
+        'Queue in version "v2" cannot be handled as a Queue: strict decoding error: unknown field "spec.parent", unknown field "spec.resources.gpu.quata"'
     )
     assert made["spec"] == {"resources": {"gpu": {}}}
 
 
-def test_a_body_of_another_kind_or_version_is_400(verbs: Verbs) -> None:
+def test_a_body_of_another_kind_or_version_is_refused(verbs: Verbs) -> None:
     kind = verbs.refused(verbs.create, KAI_QUEUE, {**QUEUE, "kind": "Topology"})
     version = verbs.refused(verbs.create, KAI_QUEUE, {**QUEUE, "apiVersion": "scheduling.run.ai/v1"})
 
-    assert kind.code == version.code == 400
+    assert (kind.code, version.code) == (422, 400)
+    assert kind.message == 'Topology.scheduling.run.ai "q" is invalid: kind: Invalid value: "Topology": must be Queue'
     assert version.message == (
         "the API version in the data (scheduling.run.ai/v1) does not match the expected API version "
         "(scheduling.run.ai/v2)"
@@ -149,8 +150,8 @@ def test_a_body_of_another_kind_or_version_is_400(verbs: Verbs) -> None:
     ("kind", "name", "text"),
     [
         (KAI_QUEUE, "Team_A", "a lowercase RFC 1123 subdomain must consist of"),
-        (NAMESPACE, "a.b", "a lowercase RFC 1123 label must consist of"),
-        (NAMESPACE, "a" * 64, "must be no more than 63 bytes"),
+        (NAMESPACE, "a.b", "must not contain dots"),
+        (NAMESPACE, "a" * 64, "must be no more than 63 characters"),
         (NODE, "a/b", "a lowercase RFC 1123 subdomain must consist of"),
         (KAI_QUEUE, "", "metadata.name: Required value: name or generateName is required"),
     ],

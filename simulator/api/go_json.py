@@ -1,0 +1,94 @@
+"""JSON read with the complaints of Go's encoding/json."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+_AFTER = {
+    "Expecting value": "looking for beginning of value",
+    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+    "Illegal trailing comma before end of object": "looking for beginning of object key string",
+    "Expecting ':' delimiter": "after object key",
+    "Extra data": "after top-level value",
+    "Invalid control character at": "in string literal",
+}
+_LITERALS = ("true", "false", "null")
+_SUMMARY = 30
+
+
+class Malformed(ValueError):
+    """What Go says about the text."""
+
+
+def read(raw: bytes) -> Any:
+    """The value. Raises `Malformed`."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(complaint(raw)) from error
+
+
+def complaint(raw: bytes) -> str:
+    """What Go says about a text that is no JSON."""
+    text = raw.decode(errors="replace")
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        return _told(text, error)
+    except ValueError as error:
+        return f"invalid character '{str(error)[0]}' looking for beginning of value"
+    return "invalid JSON"
+
+
+def kind_of(value: Any) -> str:
+    """A JSON value's type as Go's errors name it."""
+    if value is None:
+        return "null"
+    names: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+    return names.get(type(value), "number")
+
+
+def summary(raw: bytes) -> str:
+    """The beginning of a body, as the API server shows one that it does not understand."""
+    if not raw:
+        return "<empty>"
+    more = " ..." if len(raw) > _SUMMARY else ""
+    if raw.startswith(b"{"):
+        return raw[:_SUMMARY].decode(errors="replace") + more
+    return raw[:_SUMMARY].hex() + more
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _told(text: str, error: json.JSONDecodeError) -> str:
+    position = error.pos
+    if position >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "unexpected end of JSON input"
+    word = re.match(r"[a-z]+", text[position:])
+    if error.msg == "Expecting value" and word is not None:
+        for literal in _LITERALS:
+            if literal[0] == word[0][0]:
+                wrong = next((i for i, (a, b) in enumerate(zip(word[0], literal, strict=False)) if a != b), None)
+                if wrong is None:
+                    return "unexpected end of JSON input"
+                return f"invalid character '{word[0][wrong]}' in literal {literal} (expecting '{literal[wrong]}')"
+    if error.msg == "Expecting ',' delimiter":
+        return f"invalid character '{text[position]}' after {_enclosing(text[:position])}"
+    return f"invalid character '{text[position]}' {_AFTER.get(error.msg, 'looking for beginning of value')}"
+
+
+def _enclosing(before: str) -> str:
+    """Whether a comma was missed in an object or in an array."""
+    depth = 0
+    for sign in reversed(before):
+        if sign in "]}":
+            depth += 1
+        elif sign in "[{":
+            if depth == 0:
+                return "object key:value pair" if sign == "{" else "array element"
+            depth -= 1
+    return "array element"
