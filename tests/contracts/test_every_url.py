@@ -3,101 +3,18 @@
 import json
 import uuid
 from collections import Counter
-from datetime import timedelta
-from types import SimpleNamespace
 
-import pytest
 from django.apps import apps
 from django.db import connection
 from django.test import Client
-from django.utils import timezone
 
-from accounts.models import AuditEntry, User
-from accounts.services import create_access_key, create_service_account
-from clusters.models import Node
+from accounts.models import AuditEntry
 from core.models import DesiredState
-from metrics.reports import ReportInput, create_report
-from organizations.api.credentials_wire import credential_id
-from organizations.services import put_secret
+from tests.contracts.matrix import BODIES, QUERIES
 from tests.contracts.urlconf import COLLECTIONS, PUBLIC, pk_of, routes, with_ids
-from topology.models import NetworkTopology
-from workloads import document as documents
-from workloads.blueprints import blueprint
-from workloads.models import Workload
 
 WRITES = ("post", "put", "patch", "delete")
 MALFORMED = ("0", "9" * 30, "x", "-1", "١", "..", "%00", "a%2Fb", str(uuid.UUID(int=0)))
-
-
-@pytest.fixture
-def cast(cluster, default_pool, department, project, admin, actor):
-    node = Node.objects.create(
-        cluster=cluster,
-        uid="0f6d3f4e-0000-4000-8000-00000000000a",
-        name="gpu-a",
-        resource_version="1",
-        created_at=timezone.now(),
-        ready="True",
-    )
-    topology = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=["kubernetes.io/hostname"])
-    workload = Workload.objects.create(
-        project=project,
-        cluster=cluster,
-        node_pool=default_pool,
-        name="qwen",
-        source=blueprint("vllm-aggregated"),
-        manifest=documents.load(blueprint("vllm-aggregated")),
-        phase="Running",
-    )
-    account, _key, _secret = create_service_account(actor(admin), name="robot")
-    own, _secret = create_access_key(actor(admin), name="laptop")
-    report = create_report(actor(admin), given=ReportInput("usage", timezone.now() - timedelta(days=1), timezone.now()))
-    secret = put_secret(actor(admin), project=project, kind="opaque", name="mine", fields={"key": "value"})
-    AuditEntry.objects.all().delete()
-    return {
-        "users": User.objects.create_user("somebody@example.org"),
-        "reports": report,
-        "credentials": SimpleNamespace(pk=credential_id(secret)),
-        "service-accounts": account,
-        "apps": account,
-        "access-keys": own,
-        "user-applications": own,
-        "access-rules": admin.access_rules.get(),
-        "clusters": cluster,
-        "nodes": node,
-        "network-topologies": topology,
-        "node-pools": default_pool,
-        "departments": department,
-        "projects": project,
-        "workloads": workload,
-    }
-
-
-# What is sent where an empty body asks for nothing.
-BODIES = {
-    "workloads:scale": {"component": "worker", "replicas": "2"},
-    "workload-v2": {"desiredPhase": "Stopped"},
-}
-
-
-# What a list must be asked.
-_SPAN = "?metricType=GPU_UTILIZATION&start=2026-11-29T10:00:00Z&end=2026-11-29T11:00:00Z"
-QUERIES = {
-    "node-metrics": _SPAN,
-    "workload-metrics": _SPAN,
-    "pod-metrics": _SPAN,
-    "cluster-metrics": _SPAN,
-    "node-pool-metrics": _SPAN,
-    "project-metrics": _SPAN,
-    "department-metrics": _SPAN,
-    "nodes-telemetry": "?telemetryType=TOTAL_GPUS",
-    "workloads-telemetry": "?telemetryType=WORKLOADS_COUNT",
-    "departments-telemetry": "?telemetryType=GPU_QUOTA",
-    "projects-telemetry": "?telemetryType=GPU_QUOTA",
-    "audit-log": _SPAN,
-    "audit-log-file": _SPAN,
-    "fair-share-history": "?queue=assistant",
-}
 
 
 def send(client, method, route, pk=""):

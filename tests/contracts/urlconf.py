@@ -21,7 +21,7 @@ STREAMS = {
 # What the cast has one of. Other things with an id belong to the whole installation, like roles, or are absent.
 COLLECTIONS = {
     "clusters", "nodes", "network-topologies", "node-pools", "departments", "projects", "workloads", "users",
-    "service-accounts", "apps", "access-keys", "user-applications", "access-rules",
+    "service-accounts", "apps", "access-keys", "user-applications", "access-rules", "reports", "credentials",
 }  # fmt: skip
 _SKIPPED = {"api", "v1", "k8s", "v2", "org-unit", "gpu-utilisation"}
 

@@ -1,0 +1,148 @@
+"""Two departments of one cluster: neither finds an id, a name or a count of the other, anywhere."""
+
+import json
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import ScopeType, User
+from accounts.permissions import DEPARTMENT_ADMINISTRATOR
+from accounts.scopes import Target
+from accounts.services import grant
+from organizations.models import Department, Project, Quota
+from tests.conftest import make_user
+from tests.contracts.matrix import QUERIES
+from tests.contracts.urlconf import PUBLIC, pk_of, routes
+from workloads import document as documents
+from workloads.blueprints import blueprint
+from workloads.models import Workload
+
+# Words that occur nowhere else.
+NAMES = ("zebrafinch", "yellowhammer", "waxwing", "vireo-person")
+
+
+@pytest.fixture
+def hidden(cluster, default_pool, admin, actor):
+    """Another department with a project, a workload, quota, people, and a history of its own."""
+    department = Department.objects.create(cluster=cluster, name="zebrafinch", phase="Ready")
+    project = Project.objects.create(
+        cluster=cluster, department=department, name="yellowhammer", namespace="runai-yellowhammer", phase="Ready"
+    )
+    for owner in ({"department": department}, {"project": project}):
+        name = "zebrafinch" if "department" in owner else "yellowhammer"
+        Quota.objects.create(**owner, cluster=cluster, node_pool=default_pool, queue_name=name, gpu_deserved=8)
+    workload = Workload.objects.create(
+        project=project,
+        cluster=cluster,
+        node_pool=default_pool,
+        name="waxwing",
+        source=blueprint("vllm-aggregated"),
+        manifest=documents.load(blueprint("vllm-aggregated")),
+        phase="Pending",
+        created_at=timezone.now(),
+    )
+    person = make_user("vireo-person")
+    target = Target(ScopeType.PROJECT, str(project.pk), project.scope, project.name)
+    rule = grant(actor(admin), subject=person, role="L1 researcher", target=target)
+    return {
+        "departments": department,
+        "projects": project,
+        "workloads": workload,
+        "access-rules": rule,
+        "users": person,
+    }
+
+
+@pytest.fixture
+def insider(department, project, cast):
+    """The administrator of the department that the cast belongs to."""
+    return make_user("insider", DEPARTMENT_ADMINISTRATOR, ScopeType.DEPARTMENT, department.pk, department.cluster)
+
+
+def content_of(answer):
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+def test_no_name_of_another_department_is_on_any_page_list_export_or_search(cast, hidden, insider, client_of):
+    client, found = client_of(insider), {}
+    for route in routes():
+        if route.name in PUBLIC:
+            continue
+        path = route.path(pk_of(route, cast)) + QUERIES.get(route.name, "")
+        for url in (path, f"{path}?format=csv", f"{path}?q=zebra", f"{path}?search=zebra"):
+            text = content_of(client.get(url)).decode(errors="replace")
+            names = [name for name in NAMES if name in text]
+            if names:
+                found[url] = names
+
+    assert found == {}
+
+
+def test_every_id_of_another_department_is_answered_like_an_absent_one(cast, hidden, insider, client_of):
+    client, wrong = client_of(insider), {}
+    for route in routes():
+        if route.kind not in hidden or route.name in PUBLIC:
+            continue
+        theirs = hidden[route.kind].pk
+        absent = uuid.uuid4() if isinstance(theirs, uuid.UUID) else 987654321
+        for method in ("get", "post", "put", "patch", "delete") if route.is_api else ("get", "post"):
+            one, other = (ask(client, method, route.path(pk)) for pk in (theirs, absent))
+            if one != other:
+                wrong[f"{method} {route.name}"] = (one, other)
+
+    assert wrong == {}
+
+
+def ask(client, method, path):
+    """(status, body without the ids asked for, number of queries)."""
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        if method == "get" or not path.startswith("/api/"):
+            answer = getattr(client, method)(path)
+        else:
+            answer = getattr(client, method)(path, data=json.dumps({}), content_type="application/json")
+    body = content_of(answer).decode(errors="replace")
+    is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+    return answer.status_code, json.loads(body) if is_json and body else answer.status_code, len(queries)
+
+
+def test_counts_leave_out_another_department(cast, hidden, insider, client_of):
+    client = client_of(insider)
+    counts = {
+        path: client.get(f"/api/v1/{path}").json()["count"]
+        for path in ("org-unit/departments/count", "org-unit/projects/count", "workloads/count")
+    }
+
+    assert set(counts.values()) == {1}
+
+
+def test_ids_of_another_department_in_bodies_are_answered_like_absent_ones(cast, hidden, insider, client_of):
+    client = client_of(insider)
+    for path, field, theirs, absent in (
+        ("org-unit/projects", "parentId", str(hidden["departments"].pk), "987654321"),
+        ("authorization/access-rules", "scopeId", str(hidden["projects"].pk), "987654321"),
+    ):
+        bodies = []
+        for value in (theirs, absent):
+            body = {
+                "org-unit/projects": {"name": "new", "clusterId": str(cast["clusters"].pk), "resources": []},
+                "authorization/access-rules": {
+                    "subjectId": "insider@example.org", "subjectType": "user", "roleId": 5, "scopeType": "project",
+                },
+            }[path]  # fmt: skip
+            answer = client.post(f"/api/v1/{path}", json.dumps(body | {field: value}), content_type="application/json")
+            bodies.append((answer.status_code, json.loads(answer.content.decode().replace(value, "ID"))))
+        assert bodies[0] == bodies[1], path
+        assert bodies[0][0] in (400, 404)
+
+
+def test_the_cast_is_seen_by_its_own_department(cast, insider, client_of):
+    client = client_of(insider)
+
+    assert "assistant" in client.get("/projects/").content.decode()
+    assert "qwen" in client.get("/workloads/").content.decode()
+    assert User.objects.filter(pk=insider.pk).exists()
