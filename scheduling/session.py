@@ -116,10 +116,20 @@ class Session:
         counted = np.isin(statuses, tuple(COUNTED))
         held = self._by_group(groups, requests, counted)
         asked = self._by_group(groups, requests, counted | asking)
-        for job, holds, asks in zip(self.jobs.values(), held, asked, strict=True):
-            job.allocated = list(holds)
-            self.queues.ask(job.queue, asks)
-            self.queues.book(job.queue, holds, 1, preemptible=job.group.preemptible)
+        for job, holds in zip(self.jobs.values(), held.T.tolist(), strict=True):
+            job.allocated = holds
+        self._tell_queues(held, asked)
+
+    def _tell_queues(self, held: NDArray[np.float64], asked: NDArray[np.float64]) -> None:
+        """Give the queues what their jobs hold and ask for, summed by queue; arrays are by resource and job."""
+        names = {name: number for number, name in enumerate(dict.fromkeys(job.queue for job in self.jobs.values()))}
+        queues = _column(names[job.queue] for job in self.jobs.values())
+        firm = np.fromiter((not job.group.preemptible for job in self.jobs.values()), bool, len(self.jobs))
+        soft_sums, firm_sums = _summed(held * ~firm, queues, len(names)), _summed(held * firm, queues, len(names))
+        for name, asks, soft, hard in zip(names, _summed(asked, queues, len(names)), soft_sums, firm_sums, strict=True):
+            self.queues.ask(name, asks)
+            self.queues.book(name, soft, 1, preemptible=True)
+            self.queues.book(name, hard, 1, preemptible=False)
 
     def _book_share(self, row: int, pod: Pod, status: Status) -> None:
         share = share_of(pod)
@@ -132,14 +142,12 @@ class Session:
 
     def _by_group(
         self, groups: NDArray[np.intp], requests: NDArray[np.float64], chosen: NDArray[np.bool_]
-    ) -> list[Triple]:
-        """Sums of the chosen pods' requests by job."""
+    ) -> NDArray[np.float64]:
+        """Sums of the chosen pods' requests, by resource and job."""
         chosen = chosen & (groups >= 0)
-        sums = [
-            np.bincount(groups[chosen], weights=requests[chosen, column], minlength=len(self.jobs)).tolist()
-            for column in DIVIDED
-        ]
-        return list(zip(*sums, strict=True))
+        size = len(self.jobs)
+        columns = [np.bincount(groups[chosen], requests[chosen, column], size)[:size] for column in DIVIDED]
+        return np.stack(columns)
 
     def _sum_up(self, foreign: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
         """Totals of the usable nodes less what foreign pods hold there."""
@@ -257,6 +265,12 @@ HOLDING = frozenset({Status.RUNNING, Status.ALLOCATED, Status.PIPELINED})
 
 def _column(values: Iterable[int]) -> NDArray[np.intp]:
     return np.array(list(values), dtype=np.intp)
+
+
+def _summed(amounts: NDArray[np.float64], queues: NDArray[np.intp], size: int) -> list[Triple]:
+    """Amounts by resource and job, summed by queue."""
+    columns = [np.bincount(queues, column, size).tolist() for column in amounts]
+    return list(zip(*columns, strict=True))
 
 
 def _tasks_of(pods: list[Pod], columns: Columns, own: NDArray[np.intp]) -> list[Task]:
