@@ -73,7 +73,7 @@ def pool_too_small(scene: Scene) -> Iterator[Obstacle]:
         middle = (low + high) // 2
         low, high = (low, middle) if with_more_nodes(scene, middle).runs else (middle, high)
     numbers = pool_totals(scene)
-    numbers["short"] = max(numbers["asked"] + numbers["own"] - numbers["largest"], 0.0)
+    numbers["short"] = max(numbers["asked"] - numbers["largest"], 0.0)
     numbers["nodesMore"] = high
     cause = Cause(Code.POOL_TOO_SMALL, True, {"pool": scene.group.pool}, numbers)
     yield Obstacle(cause, partial(with_more_nodes, most=high))

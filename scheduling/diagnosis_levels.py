@@ -276,7 +276,14 @@ def _too_small(scene: Scene, each: Constrained) -> Cause:
     names = {"topology": each.tree.name, "subgroup": each.subgroup, "level": each.required}
     largest = max((row.usable for row in rows), default=0.0)
     names["domain"] = next((row.name for row in rows if row.usable == largest), "")
-    numbers = {"asked": each.gpus, "largest": largest, "pods": len(each.tasks)}
-    numbers |= {"largestPod": each.largest, "own": own_gpus(scene)}
-    numbers["short"] = max(each.gpus + numbers["own"] - largest, 0.0)
+    own = own_gpus(scene)
+    numbers = {
+        "asked": each.gpus + own,
+        "largest": largest,
+        "short": max(each.gpus + own - largest, 0.0),
+        "pods": len(each.tasks),
+        "fit": min(max((row.pods for row in rows), default=0), len(each.tasks)),
+        "largestPod": each.largest,
+        "own": own,
+    }
     return Cause(Code.LEVEL_TOO_SMALL, True, names, numbers, domains=rows)

@@ -214,6 +214,9 @@ def _nodes(scene: Scene, code: Code, notes: Mapping[str, str], change: Callable[
     gpus = {node.name: node.allocatable.gpu for node in scene.shard.nodes}
     found = tuple(NodeNote(name, note, gpus[name]) for name, note in sorted(fitting.items()))
     names = {"notes": ", ".join(sorted({note.note for note in found if note.note}))}
+    constraints = [scene.group.topology, *(each.topology for each in scene.group.subgroups)]
+    if code is Code.NODES_CORDONED and any(each.topology for each in constraints):
+        names["counted"] = "yes"
     numbers = {"nodes": len(found), "gpus": sum(note.gpus for note in found), "of": len(scene.shard.nodes)}
     yield Obstacle(Cause(code, False, names, numbers, nodes=found), lambda each: each.with_nodes(fitting, change))
 

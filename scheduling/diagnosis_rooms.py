@@ -207,8 +207,10 @@ def pool_totals(scene: Scene) -> dict[str, float]:
     nodes = scene.session.nodes
     rows = np.flatnonzero(usable_rows(scene, scene.tasks))
     request = np.stack([task.request for task in scene.tasks])
+    fit = pods_per_node(nodes.allocatable[rows], request.max(axis=0), len(scene.tasks)).sum()
     return {
-        "asked": float(request[:, GPU].sum()),
+        "asked": float(request[:, GPU].sum()) + own_gpus(scene),
+        "fit": min(float(fit), float(len(scene.tasks))),
         "largest": float(nodes.allocatable[rows, GPU].sum()),
         "pods": len(scene.tasks),
         "largestPod": float(request[:, GPU].max()),

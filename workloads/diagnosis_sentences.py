@@ -149,9 +149,13 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "NodesCordoned": (
         _("Nodes cordoned"),
+        _("%(nodes)s nodes with %(gpus)s GPUs are cordoned; with them it would run."),
+    ),
+    "NodesCordonedCounted": (
+        _("Nodes cordoned"),
         _(
             "%(nodes)s nodes with %(gpus)s GPUs are cordoned; with them it would run. The scheduler counts them as room"
-            " of their rack and then finds that they take no pods."
+            " of their domain and then finds that they take no pods."
         ),
     ),
     "NodesTainted": (
@@ -206,6 +210,20 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _(
             "It asks for %(asked)s GPUs in %(pods)s pods at once, and the whole node pool has %(largest)s that it can"
             " use: it can never start as written."
+        ),
+    ),
+    "LevelTooSmallInPieces": (
+        _("Topology level too small"),
+        _(
+            "Its pods of up to %(largestPod)s GPUs never fit one %(place)s: of %(pods)s at most %(fit)s fit, even where"
+            " all %(largest)s GPUs are free. It can never start as written."
+        ),
+    ),
+    "PoolTooSmallInPieces": (
+        _("Node pool too small"),
+        _(
+            "Its pods of up to %(largestPod)s GPUs never fit node pool %(pool)s: of %(pods)s at most %(fit)s fit, even"
+            " when all %(largest)s GPUs are free. It can never start as written."
         ),
     ),
     "PreemptionDelay": (

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from core.templatetags.quantities import number
 from workloads.diagnosis_sentences import ACTS, CAUSES
@@ -24,7 +24,6 @@ UNITS: Mapping[str, str | Promise] = {
     "cpu": gettext_lazy("CPU cores"),
     "memory": gettext_lazy("GiB of memory"),
 }
-ROLE = pgettext_lazy("the pods of one role", "%(role)s")
 _SCALES = {"cpu": 1000.0, "memory": 2.0**30}
 _AMOUNTS = ("bound", "held", "asked", "short", "largest", "from", "to")
 _MOMENTS = ("until",)
@@ -44,7 +43,14 @@ def cause_title(code: str) -> str:
 
 def cause_sentence(code: str, names: Names, numbers: Numbers) -> str:
     """A cause with its numbers."""
-    return str(CAUSES.get(code, CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+    return str(CAUSES.get(_variant(code, names, numbers), CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+
+
+def _variant(code: str, names: Names, numbers: Numbers) -> str:
+    """Which of the sentences of a code is true: enough GPUs may be there, and not in the pieces that are needed."""
+    if code in ("LevelTooSmall", "PoolTooSmall") and numbers.get("asked", 0) <= numbers.get("largest", 0):
+        return f"{code}InPieces"
+    return f"{code}Counted" if code == "NodesCordoned" and names.get("counted") else code
 
 
 def act_sentence(act: str, names: Names, numbers: Numbers) -> str:
