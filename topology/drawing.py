@@ -14,7 +14,8 @@ from topology.suggestions import NodeFacts
 from topology.tree import Domain, Gpus, Tree
 from topology.wording import short_key
 
-MAX_DOMAINS = 400
+# Boxes beside each other that can still be told apart, and as many rows of the table; zooming shows the rest.
+MAX_DOMAINS = 120
 
 NodeUrl = Callable[[NodeFacts], str]
 CATEGORIES = 8

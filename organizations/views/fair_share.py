@@ -28,6 +28,9 @@ from organizations.quota import UNLIMITED
 from topology.models import NodePool
 
 RIGHT = "project:read"
+# So many queues are drawn, and so many have their sentence and fields of the what-if; a search finds the others.
+MOST_ROWS = 60
+MOST_SENTENCES = 30
 HOURS = ("6", "24", "168", "336")
 
 
@@ -58,14 +61,23 @@ def fair_share(request: HttpRequest) -> HttpResponse:
     rows = board_rows(board, resource)
     if request.GET.get("format") == "csv":
         return _csv(pool, resource, rows)
-    context |= _stale(cluster) | _board_context(board, resource, rows)
-    context |= _what_if(request, board, resource, rows) | _history(request, board, resource, rows)
+    context |= _stale(cluster) | _board_context(board, resource, rows) | _history(request, board, resource, rows)
+    found = _found(rows, request.GET.get("q", "").strip()[:60])
+    context |= {"q": request.GET.get("q", "").strip()[:60], "lines": presenting.lines_of(board, found[:MOST_ROWS])}
+    context |= {"more_lines": max(len(found) - MOST_ROWS, 0), "nothing_found": not found}
+    context["sentences"] = presenting.sentences_of(board, resource, found)[:MOST_SENTENCES]
+    context |= _what_if(request, board, resource, found[:MOST_SENTENCES])
     return render(request, "organizations/fair_share.html", context)
 
 
 def _pools(request: HttpRequest, cluster: Cluster) -> list[NodePool]:
     rows = NodePool.objects.visible_to(request.user).filter(cluster=cluster, deletion_requested_at=None)
     return sorted(rows.select_related("cluster"), key=lambda pool: (not pool.is_default, pool.name))
+
+
+def _found(rows: list[Row], text: str) -> list[Row]:
+    """Rows whose name holds the text; with a search for queues only, not for those that have no name."""
+    return [row for row in rows if text.lower() in row.name.text.lower() and row.name.text] if text else rows
 
 
 def _stale(cluster: Cluster) -> dict[str, Any]:
@@ -82,9 +94,7 @@ def _board_context(board: Board, resource: str, rows: list[Row]) -> dict[str, An
         "notices": presenting.notices_of(board),
         "totals": totals,
         "tiles": presenting.tiles_of(totals),
-        "lines": presenting.lines_of(board, rows),
         "scale": max([*tops, totals.shared]) or 1,
-        "sentences": presenting.sentences_of(board, resource, rows),
         "steps": steps_of(board, resource, totals),
         "pairs": pairs,
         "more_pairs": more,

@@ -289,6 +289,21 @@ def test_the_page_costs_a_fixed_number_of_queries(
     assert len(many) == len(few) <= 40
 
 
+def test_queues_are_found_by_name_and_only_so_many_are_drawn(
+    admin: User, pool: NodePool, cluster: Cluster, department: Department, client_of: Any
+) -> None:
+    page = client_of(admin)
+    for number in range(70):
+        made = Project.objects.create(cluster=cluster, department=department, name=f"p{number}", namespace=f"x{number}")
+        add_queue(cluster, made, pool, gpus=1)
+
+    context = page.get("/fair-share/").context
+    assert (len(context["lines"]), context["more_lines"], len(context["sentences"])) == (60, 13, 30)
+    assert [line.label for line in page.get("/fair-share/?q=VISI").context["lines"]] == ["vision"]
+    assert "No queue has" in page.get("/fair-share/?q=nobody").content.decode()
+    assert page.get("/fair-share/?format=csv").content.decode().count("\n") == 74
+
+
 def api(pool: NodePool, rest: str = "") -> str:
     return f"/api/v1/node-pools/{pool.pk}/fair-share{rest}"
 

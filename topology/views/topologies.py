@@ -1,7 +1,8 @@
 """Network topologies: list, detail, events, YAML, what distance costs, delete."""
 
+from collections.abc import Callable, Hashable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -9,16 +10,18 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
+from clusters.kept import kept
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.names import owner_label_value
+from clusters.selectors import observed_versions
 from core.errors import Conflict, InvalidInput, NotFound
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -39,6 +42,8 @@ from topology.suggestions import NodeFacts
 from topology.tables import TOPOLOGIES
 from topology.tree import Tree
 from topology.wording import condition_item, finding_item, short_key
+
+Kept = TypeVar("Kept")
 
 
 @require_GET
@@ -69,14 +74,14 @@ def topology_detail(request: HttpRequest, pk: str) -> HttpResponse:
     row, facts, head = _head(request, pk, "overview")
     chosen = _chosen(request, row, head["tree"])
     drawn = draw(head["tree"], request.GET.getlist("at"), node_url=node_url, chosen=chosen)
-    findings = find(row.levels, facts)
+    findings = _kept(row, "findings", head["version"], lambda: find(row.levels, facts))
     context = {
         **head,
         "drawn": drawn,
         "chosen": chosen,
         "choices": placed_choices(request.user, row.cluster),
         "distances": distance_rows(chosen.placed, row) if chosen else [],
-        "fragments": fragment_rows(head["tree"]),
+        "fragments": _kept(row, "fragments", head["version"], lambda: fragment_rows(head["tree"])),
         "sizes": SIZES,
         "levels": _levels(row, head["tree"]),
         "findings": [finding_item(finding) for finding in findings],
@@ -217,11 +222,19 @@ def _hits(row: TopologyRow) -> list[dict[str, Any]]:
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[TopologyRow, list[NodeFacts], dict[str, Any]]:
     require(request.user, "network-topologies:read")
     row = find_topology(request.user, pk)
-    facts = node_facts(row.cluster.pk)
-    head = presenting.topology_head(request.user, row, tree_of(row, facts), tab)
+    version = observed_versions([row.cluster.pk]).get(row.cluster.pk)
+    facts = kept(("facts", row.cluster.pk), version, lambda: node_facts(row.cluster.pk))
+    tree = kept(("tree", row.cluster.pk, row.levels), version, lambda: tree_of(row, facts))
+    head = presenting.topology_head(request.user, row, tree, tab)
+    head["version"] = version
     state = cluster_selectors.watch_state(row.cluster, "nodes")
     head["stale"] = cluster_presenting.stale_sentences([(row.cluster, state)] if state.stale else [])
     return row, facts, head
+
+
+def _kept(row: TopologyRow, name: str, version: Hashable, compute: Callable[[], Kept]) -> Kept:
+    """What depends on the nodes and pods of a large cluster alone is worked out once for each state of them."""
+    return kept((name, row.cluster.pk, row.levels, get_language()), version, compute)
 
 
 def _levels(row: TopologyRow, tree: Any) -> list[dict[str, Any]]:
