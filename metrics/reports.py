@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import User
-from accounts.permissions import reach, require
+from accounts.permissions import Scope, reach, require
 from clusters.models import Cluster
 from core.errors import Conflict, Fault, InvalidInput
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_owners
@@ -75,8 +75,10 @@ def create_report(actor: Actor, *, given: ReportInput) -> Report:
 
 @transaction.atomic
 def delete_report(actor: Actor, *, report: Report) -> None:
-    """Delete it."""
+    """Delete one's own; another's takes the right to delete on the whole installation."""
     require(actor.user, RIGHT)
+    if report.created_by != actor.user.email:
+        require(actor.user, "dashboards-analytics:delete", Scope())
     audit.record(actor, "delete", report, before={"name": report.name})
     report.delete()
 
