@@ -26,6 +26,7 @@ from workloads.graph import Graph
 from workloads.placement_distance import distance_of
 from workloads.placement_gangs import Rendered, Surroundings, render_gangs
 from workloads.placement_model import model_of
+from workloads.placement_room import room_left
 from workloads.placement_shards import prepared_shard
 from workloads.reconcile.preview import submission_manifest
 
@@ -125,6 +126,7 @@ class _View:
             "levels": list(self.submission.levels),
             "nodes": self._nodes(placed),
             "distance": self._distance(placed),
+            "roomLeft": self._room(preview),
             "queues": [self._queue(queue) for queue in preview.queues],
         }
 
@@ -187,6 +189,16 @@ class _View:
                 }
             )
         return sorted(found, key=lambda each: (each["domains"], each["node"]))
+
+    def _room(self, preview: Preview) -> list[Json]:
+        """The most free GPUs of one domain afterwards, level by level."""
+        gpus = {pod.key: pod.requests.gpu for gang in self.rendered.gangs for pod in gang.pods}
+        placed: dict[str, float] = {}
+        for gang in preview.gangs:
+            for key, node in gang.placed.items():
+                placed[node] = placed.get(node, 0.0) + gpus[key]
+        gone = frozenset(each.pod for gang in preview.gangs for each in gang.evicted if not each.moved_to)
+        return [asdict(each) for each in room_left(self.snapshot, self.submission.levels, placed, gone)]
 
     def _distance(self, placed: Mapping[str, str]) -> Json | None:
         """The farthest prefill and decode; None for a graph without both, or where one has no place."""

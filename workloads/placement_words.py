@@ -123,6 +123,16 @@ def alternative_line(found: Json) -> str:
     return f"{text}: {_('runs now')} {place}".rstrip()
 
 
+def room_line_after(left: Sequence[Json]) -> str:
+    """The largest gang that one domain can still take, level by level."""
+    parts = [
+        _("%(gpus)s GPUs in one %(level)s") % {"gpus": number(each["gpus"]), "level": short(each["level"])}
+        for each in left
+        if each["level"]
+    ]
+    return _("Free afterwards at most: %(parts)s.") % {"parts": ", ".join(parts)} if parts else ""
+
+
 def unknown_lines(preview: Json) -> list[str]:
     """What the data cannot tell."""
     sentences = {

@@ -137,6 +137,12 @@ def test_a_graph_that_fits_shows_nodes_level_distance_and_quota(observed: Any, p
     queue = next(each for each in found["queues"] if each["name"] == "assistant")
     assert (queue["before"], queue["after"], queue["deserved"]) == (0.0, 16.0, 32.0)
     assert found["alternatives"] == []
+    assert [(each["level"], each["gpus"]) for each in found["roomLeft"]] == [
+        ("", 48.0),
+        (RACKS[0], 32.0),
+        (RACKS[1], 16.0),
+        (RACKS[2], 8.0),
+    ]
 
 
 ALL_NODES = tuple(f"z{z}-r{r}-n{n}" for z in (1, 2) for r in (1, 2) for n in (1, 2))

@@ -51,6 +51,7 @@ def preview_context(submission: Submission, preview: Json) -> dict[str, Any]:
             for found in preview.get("alternatives", ())
         ],
         "distance_level": words.short((preview.get("distance") or {}).get("level", "")),
+        "room": words.room_line_after(preview.get("roomLeft", ())),
         "drawing": drawing(submission, preview),
     }
 
