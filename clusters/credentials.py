@@ -1,15 +1,14 @@
 """Encrypts the credential of a cluster at rest, with a key derived from SECRET_KEY (and its fallbacks)."""
 
-import base64
 from typing import Any
 
 import msgspec
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 
 from core.errors import MusterError
+from core.sealing import cipher
+
+PURPOSE = "cluster credential"
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -32,23 +31,14 @@ class UnreadableCredential(MusterError):
 
 def encrypt(credential: Credential) -> bytes:
     """The bytes to store in `Cluster.credential`."""
-    return _fernet().encrypt(msgspec.json.encode(credential))
+    return cipher(PURPOSE).encrypt(msgspec.json.encode(credential))
 
 
 def decrypt(stored: Any) -> Credential:
     """The credential in `Cluster.credential` (bytes, or a memoryview from PostgreSQL)."""
     try:
-        return msgspec.json.decode(_fernet().decrypt(bytes(stored)), type=Credential)
+        return msgspec.json.decode(cipher(PURPOSE).decrypt(bytes(stored)), type=Credential)
     except (InvalidToken, msgspec.DecodeError) as error:
         raise UnreadableCredential(
             "The stored credential cannot be read with this SECRET_KEY. Enter a token or kubeconfig again."
         ) from error
-
-
-def _fernet() -> MultiFernet:
-    return MultiFernet([Fernet(_key(secret)) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
-
-
-def _key(secret: str | bytes) -> bytes:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"muster cluster credential")
-    return base64.urlsafe_b64encode(derived.derive(secret if isinstance(secret, bytes) else secret.encode()))

@@ -44,13 +44,11 @@ def rename_cluster(actor: Actor, cluster: Cluster, *, name: str) -> Cluster:
 
 
 @transaction.atomic
-def update_credential(
-    actor: Actor, cluster: Cluster, *, access: ClusterAccess, expected_generation: int | None = None
-) -> Cluster:
+def update_credential(actor: Actor, cluster: Cluster, *, access: ClusterAccess) -> Cluster:
     """Connect with another server address, CA or credential from now on."""
     require(actor.user, "cluster:update", cluster.scope)
     before = {"server": cluster.server, "credential": SECRET}
-    changed = change_spec(cluster, _columns(access), expected_generation=expected_generation)
+    changed = change_spec(cluster, _columns(access))
     record(actor, "update", changed, before=before, after={"server": access.server, "credential": SECRET})
     return changed
 

@@ -28,6 +28,10 @@ Kind = Literal["text", "choice", "number", "time", "flag", "label"]
 Value = str | Decimal | datetime | bool
 
 MAX_VALUE_LENGTH = 200
+# Of one list, in its URL and in the API.
+MAX_TERMS = 20
+MAX_SEARCH_LENGTH = 200
+MAX_SEARCH_WORDS = 8
 NUMBER_BOUND = Decimal(10) ** 15
 
 _LOOKUPS: Mapping[str, str] = {

@@ -22,14 +22,10 @@ from django.utils.translation import gettext
 
 from core.csv import CsvColumn, csv_response
 from core.errors import InvalidInput
-from core.filters import Filter, Term, Text, parse_term
+from core.filters import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, MAX_TERMS, Filter, Term, Text, parse_term
 from core.keys_first import keys_of, rows_of
 from core.own_views import query_of, views_of
 from core.saved_views import Relief, SavedView, ViewLink, own_links, reliefs, view_links
-
-MAX_SEARCH_LENGTH = 200
-MAX_SEARCH_WORDS = 8
-MAX_TERMS = 20
 
 Rows = QuerySet[Any, Any]
 Present = Callable[[Sequence[Any]], Sequence[Any]]

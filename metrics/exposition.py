@@ -55,7 +55,6 @@ class GpuReading:
     """One physical GPU. Percent, percent, degrees Celsius; None = not measured, which is not 0."""
 
     index: int
-    uuid: str = ""
     model: str = ""
     utilisation: float | None = None
     memory: float | None = None
@@ -107,7 +106,6 @@ def _reading(
 ) -> GpuReading:
     reading = GpuReading(
         index=index,
-        uuid=labels.get("UUID", ""),
         model=labels.get("modelName", ""),
         utilisation=_utilisation(values),
         memory=_memory(values),

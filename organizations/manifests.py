@@ -11,6 +11,7 @@ from typing import Any
 
 from clusters.kinds import KAI_QUEUE, NAMESPACE, SECRET
 from clusters.names import DEFAULT_NODE_POOL, MANAGED_BY, MANAGED_BY_LABEL, NODE_POOL_LABEL, OWNER_LABEL
+from organizations.quota import as_number
 
 Manifest = dict[str, Any]
 
@@ -80,15 +81,10 @@ def queue_manifest(spec: QueueSpec) -> Manifest:
 
 def _bounds(bounds: Bounds) -> dict[str, int | float]:
     return {
-        "quota": _number(bounds.deserved),
-        "limit": _number(bounds.limit),
-        "overQuotaWeight": _number(bounds.weight),
+        "quota": as_number(bounds.deserved),
+        "limit": as_number(bounds.limit),
+        "overQuotaWeight": as_number(bounds.weight),
     }
-
-
-def _number(amount: Decimal) -> int | float:
-    """JSON's number: whole where it is whole. KAI reads float64, whose shortest text is exact for our six decimals."""
-    return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
 def namespace_manifest(name: str, owner: str, project: str, *, adopted: bool) -> Manifest:

@@ -81,6 +81,16 @@ def _checked(amount: Decimal, field: str) -> Decimal:
     return UNLIMITED if amount == UNLIMITED else amount.normalize() + 0
 
 
+def as_number(amount: Decimal) -> int | float:
+    """JSON's number: whole where it is whole. KAI reads float64, whose shortest text is exact for our six decimals."""
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+def as_bound(amount: Decimal) -> int | float | None:
+    """The same of a bound in the API, where null is unlimited."""
+    return None if amount == UNLIMITED else as_number(amount)
+
+
 def _refused(field: str, message: str, value: Any) -> InvalidInput:
     return InvalidInput.of(field, message % {"value": _shown(value)}, _(_ALLOWED))
 

@@ -10,17 +10,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from clusters.names import is_rfc1123_subdomain
 from core.errors import Fault, InvalidInput, MusterError
+from core.sealing import cipher
 
+PURPOSE = "project secret"
 LARGEST_BYTES = 256 * 1024
 HUGGING_FACE_NAMES = ("hf-token-secret", "hf-token")
 HUGGING_FACE_KEYS = ("HF_TOKEN", "token")
@@ -110,25 +109,15 @@ def object_type(kind: str) -> str:
 
 def encrypt(content: Mapping[str, str]) -> bytes:
     """The bytes to store in `ProjectSecret.content`."""
-    return _fernet().encrypt(json.dumps(dict(content)).encode())
+    return cipher(PURPOSE).encrypt(json.dumps(dict(content)).encode())
 
 
 def decrypt(stored: Any) -> dict[str, str]:
     """The content of `ProjectSecret.content` (bytes, or a memoryview from PostgreSQL)."""
     try:
-        content: dict[str, str] = json.loads(_fernet().decrypt(bytes(stored)))
+        content: dict[str, str] = json.loads(cipher(PURPOSE).decrypt(bytes(stored)))
     except (InvalidToken, ValueError) as error:
         raise UnreadableSecret(
             "A stored secret cannot be read with this SECRET_KEY. Enter its content again."
         ) from error
     return content
-
-
-def _fernet() -> MultiFernet:
-    return MultiFernet([Fernet(_key(secret)) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
-
-
-def _key(secret: str | bytes) -> bytes:
-    material = secret if isinstance(secret, bytes) else secret.encode()
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"muster project secret").derive(material)
-    return base64.urlsafe_b64encode(derived)

@@ -10,11 +10,7 @@ from django.db.models import F, Model, Q, QuerySet
 from rest_framework.request import Request
 
 from core.errors import InvalidInput
-from core.filters import Filter, Term, parse_term
-
-MAX_TERMS = 20
-MAX_SEARCH_LENGTH = 200
-MAX_SEARCH_WORDS = 8
+from core.filters import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, MAX_TERMS, Filter, Term, parse_term
 
 Row = TypeVar("Row", bound=Model)
 

@@ -4,7 +4,6 @@ The answer is stored in the transaction of the change, so a process that dies le
 may hold secrets that are shown once, so they are encrypted.
 """
 
-import base64
 import hashlib
 import json
 import uuid
@@ -13,9 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import IntegrityError, transaction
@@ -29,9 +26,11 @@ from rest_framework.utils.encoders import JSONEncoder
 from core.api.rates import subject_of
 from core.errors import InvalidInput
 from core.models import IdempotentAnswer
+from core.sealing import cipher
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
+PURPOSE = "idempotent answer"
 KEPT = timedelta(hours=24)
 # After this a claim without an answer belongs to a process that died.
 CLAIMED = timedelta(seconds=60)
@@ -145,7 +144,7 @@ def _fingerprint(request: Request) -> str:
 
 def _replay(stored: bytes) -> Response:
     try:
-        status, data, headers = json.loads(_fernet().decrypt(stored))
+        status, data, headers = json.loads(cipher(PURPOSE).decrypt(stored))
     except (InvalidToken, ValueError) as error:
         raise KeyReused("The answer to this Idempotency-Key cannot be read any more. Take a new key.") from error
     return Response(data, status=status, headers={**headers, REPLAYED: "true"})
@@ -159,9 +158,4 @@ def _hash(*parts: bytes) -> str:
 
 
 def _seal(text: str) -> bytes:
-    return _fernet().encrypt(text.encode())
-
-
-def _fernet() -> Fernet:
-    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"muster idempotent answer")
-    return Fernet(base64.urlsafe_b64encode(key.derive(settings.SECRET_KEY.encode())))
+    return cipher(PURPOSE).encrypt(text.encode())

@@ -12,7 +12,17 @@ from clusters.models import Cluster
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
 from organizations.models import Department, Project, Quota
-from organizations.quota import MEMORY_UNITS, PLACES, RESOURCES, UNLIMITED, read_amount, read_weight, total
+from organizations.quota import (
+    MEMORY_UNITS,
+    PLACES,
+    RESOURCES,
+    UNLIMITED,
+    as_bound,
+    as_number,
+    read_amount,
+    read_weight,
+    total,
+)
 from organizations.quota_rows import USAGE, used
 from organizations.services import QuotaInput
 from topology.models import NodePool
@@ -126,7 +136,7 @@ def resources_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
 def _resource_json(quota: Quota) -> dict[str, Any]:
     return {
         "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
-        "gpu": {**_bounds(quota, "gpu"), "deserved": _number(quota.gpu_deserved)},
+        "gpu": {**_bounds(quota, "gpu"), "deserved": as_number(quota.gpu_deserved)},
         "cpu": _bounds(quota, "cpu"),
         "memory": {**_bounds(quota, "memory"), "units": "MB"},
         "priority": priority_name(quota.priority),
@@ -135,9 +145,9 @@ def _resource_json(quota: Quota) -> dict[str, Any]:
 
 def _bounds(quota: Quota, resource: str) -> dict[str, Any]:
     return {
-        "deserved": _or_null(getattr(quota, f"{resource}_deserved")),
-        "limit": _or_null(getattr(quota, f"{resource}_limit")),
-        "overQuotaWeight": _number(getattr(quota, f"{resource}_weight")),
+        "deserved": as_bound(getattr(quota, f"{resource}_deserved")),
+        "limit": as_bound(getattr(quota, f"{resource}_limit")),
+        "overQuotaWeight": as_number(getattr(quota, f"{resource}_weight")),
     }
 
 
@@ -149,7 +159,7 @@ def priority_name(value: int) -> str:
 def totals_json(quotas: Sequence[Quota]) -> dict[str, Any]:
     """`totalResources`: sums over the pools, null where one is unlimited."""
     return {
-        f"{resource}Quota": _or_null(total(getattr(quota, f"{resource}_deserved") for quota in quotas).value)
+        f"{resource}Quota": as_bound(total(getattr(quota, f"{resource}_deserved") for quota in quotas).value)
         for resource in RESOURCES
     }
 
@@ -157,7 +167,7 @@ def totals_json(quotas: Sequence[Quota]) -> dict[str, Any]:
 def usage_json(quota: Quota) -> dict[str, Any]:
     """Schema QuotaStatus of one pool; a part that is not known yet is absent, never 0."""
     found = {kind: used(quota, kind) for kind in USAGE}
-    return {kind: {r: _number(a) for r, a in amounts.items()} for kind, amounts in found.items() if amounts}
+    return {kind: {r: as_number(a) for r, a in amounts.items()} for kind, amounts in found.items() if amounts}
 
 
 def usage_total_json(quotas: Sequence[Quota]) -> dict[str, Any]:
@@ -168,7 +178,7 @@ def usage_total_json(quotas: Sequence[Quota]) -> dict[str, Any]:
             for resource, amount in used(quota, kind).items():
                 kinds = sums.setdefault(kind, dict.fromkeys(RESOURCES, Decimal(0)))
                 kinds[resource] += amount
-    return {kind: {r: _number(a) for r, a in amounts.items()} for kind, amounts in sums.items()}
+    return {kind: {r: as_number(a) for r, a in amounts.items()} for kind, amounts in sums.items()}
 
 
 def pool_usage_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
@@ -190,7 +200,7 @@ def aggregated_json(department: Department, projects: Sequence[Project]) -> list
             "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
             **{
                 resource: {
-                    "deserved": _or_null(
+                    "deserved": as_bound(
                         total(getattr(q, f"{resource}_deserved") for q in by_pool.get(quota.node_pool_id, ())).value
                     ),
                     **({"units": "MB"} if resource == "memory" else {}),
@@ -200,11 +210,3 @@ def aggregated_json(department: Department, projects: Sequence[Project]) -> list
         }
         for quota in department.quotas.all()
     ]
-
-
-def _or_null(amount: Decimal) -> int | float | None:
-    return None if amount == UNLIMITED else _number(amount)
-
-
-def _number(amount: Decimal) -> int | float:
-    return int(amount) if amount == amount.to_integral_value() else float(amount)

@@ -6,7 +6,6 @@ one entry with their number.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -36,7 +35,7 @@ from organizations.fair_share_changes import read_what_if
 from organizations.fair_share_presenting import sentence_of
 from organizations.fair_share_words import people
 from organizations.models import Project
-from organizations.quota import UNLIMITED
+from organizations.quota import as_bound, as_number
 from scheduling.fairshare import Gift
 from scheduling.shares import LevelSteps
 from topology.models import NodePool
@@ -86,8 +85,12 @@ class FairShareHistoryView(ApiView):
         if not queue_names(request.user, pool.cluster, [queue])[queue].text:
             raise NotFound("Resource id not found.")
         moments = list(recorded.history(pool, _start(request)))
-        points = recorded.series(moments, queue, resource)
-        values = [{"at": rfc3339(at), **_amounts(resource, amounts)} for at, amounts in points if amounts]
+        points, priorities = recorded.series(moments, queue, resource), recorded.priorities(moments, queue)
+        values = [
+            {"at": rfc3339(at), "priority": priorities[at], **_amounts(resource, amounts)}
+            for at, amounts in points
+            if amounts
+        ]
         return Response({"queue": queue, "resource": resource, "values": values})
 
 
@@ -129,11 +132,11 @@ def board_json(board: Board, resource: str) -> dict[str, Any]:
         "resource": resource,
         "observedAt": rfc3339(board.shard.observed_at) if board.shard.observed_at else None,
         "unknown": list(board.shard.unknown),
-        "total": _number(totals.shared),
-        "capacity": _number(totals.capacity),
-        "held": _number(totals.held),
-        "asked": _number(totals.asked),
-        "idleQuota": _number(totals.idle_quota),
+        "total": as_number(totals.shared),
+        "capacity": as_number(totals.capacity),
+        "held": as_number(totals.held),
+        "asked": as_number(totals.asked),
+        "idleQuota": as_number(totals.idle_quota),
         "queues": [_row_json(board, resource, row) for row in rows],
         "debts": _debts_json(board, resource),
         "levels": [_level_json(board, resource, level) for level in board.division(resource).levels],
@@ -145,14 +148,14 @@ def _row_json(board: Board, resource: str, row: Row) -> dict[str, Any]:
         "queue": row.queue or None,
         "hidden": row.hidden,
         "depth": row.depth,
-        "deserved": _or_null(row.deserved),
-        "limit": _or_null(row.limit),
-        "overQuotaWeight": None if row.weight is None else _number(row.weight),
+        "deserved": as_bound(row.deserved),
+        "limit": as_bound(row.limit),
+        "overQuotaWeight": None if row.weight is None else as_number(row.weight),
         "priority": row.priority,
-        "fairShare": _number(row.fair),
-        "allocated": _number(row.held),
-        "allocatedNonPreemptible": _number(row.fixed),
-        "requested": _number(row.asked),
+        "fairShare": as_number(row.fair),
+        "allocated": as_number(row.held),
+        "allocatedNonPreemptible": as_number(row.fixed),
+        "requested": as_number(row.asked),
         "state": row.state or None,
     }
     owner = row.name.owner
@@ -162,13 +165,13 @@ def _row_json(board: Board, resource: str, row: Row) -> dict[str, Any]:
     if row.share is not None and row.holding is not None:
         share = row.share
         found |= {
-            "total": _number(people(resource, share.total)),
-            "guaranteed": _number(people(resource, share.guaranteed)),
-            "overQuota": _number(people(resource, share.over_quota)),
-            "unused": _number(people(resource, share.unused)),
+            "total": as_number(people(resource, share.total)),
+            "guaranteed": as_number(people(resource, share.guaranteed)),
+            "overQuota": as_number(people(resource, share.over_quota)),
+            "unused": as_number(people(resource, share.unused)),
             "weights": share.weights,
             "bound": share.bound.value,
-            "reclaimable": _number(people(resource, row.holding.borrowed)),
+            "reclaimable": as_number(people(resource, row.holding.borrowed)),
             "sentence": sentence_of(board, resource, row),
         }
     return found
@@ -179,7 +182,7 @@ def _debts_json(board: Board, resource: str) -> list[dict[str, Any]]:
         {
             "starved": _named(board, debt.starved),
             "borrower": _named(board, debt.borrower),
-            "amount": _number(people(resource, debt.amount)),
+            "amount": as_number(people(resource, debt.amount)),
             "byQuota": debt.by_quota,
         }
         for debt in board.shares.debts[resource]
@@ -196,21 +199,21 @@ def _level_json(board: Board, resource: str, level: LevelSteps) -> dict[str, Any
         return [
             {
                 "queue": _named(board, gift.uid),
-                "amount": _number(people(resource, gift.amount)),
-                "part": _number(people(resource, gift.part)),
+                "amount": as_number(people(resource, gift.amount)),
+                "part": as_number(people(resource, gift.part)),
             }
             for gift in found
         ]
 
     return {
         "parent": _named(board, level.parent) if level.parent else None,
-        "total": _number(people(resource, level.total)),
-        "unused": _number(people(resource, level.unused)),
+        "total": as_number(people(resource, level.total)),
+        "unused": as_number(people(resource, level.unused)),
         "quotas": gifts(level.quotas),
         "rounds": [
             {
                 "priority": each.priority,
-                "leftOver": _number(people(resource, each.pot)),
+                "leftOver": as_number(people(resource, each.pot)),
                 "gifts": gifts(each.gifts),
             }
             for each in level.rounds
@@ -221,19 +224,11 @@ def _level_json(board: Board, resource: str, level: LevelSteps) -> dict[str, Any
 
 def _amounts(resource: str, amounts: recorded.Amounts) -> dict[str, Any]:
     return {
-        "deserved": _or_null(bound(resource, amounts.deserved)),
-        "limit": _or_null(bound(resource, amounts.limit)),
+        "deserved": as_bound(bound(resource, amounts.deserved)),
+        "limit": as_bound(bound(resource, amounts.limit)),
         "overQuotaWeight": amounts.weight,
-        "fairShare": _number(people(resource, amounts.fair)),
-        "allocated": _number(people(resource, amounts.held)),
-        "allocatedNonPreemptible": _number(people(resource, amounts.fixed)),
-        "requested": _number(people(resource, amounts.asked)),
+        "fairShare": as_number(people(resource, amounts.fair)),
+        "allocated": as_number(people(resource, amounts.held)),
+        "allocatedNonPreemptible": as_number(people(resource, amounts.fixed)),
+        "requested": as_number(people(resource, amounts.asked)),
     }
-
-
-def _or_null(amount: Decimal) -> int | float | None:
-    return None if amount == UNLIMITED else _number(amount)
-
-
-def _number(amount: Decimal) -> int | float:
-    return int(amount) if amount == amount.to_integral_value() else float(amount)

@@ -22,7 +22,6 @@ DCGM_FI_DEV_SM_CLOCK{{{GPU0},{POD}}} 1980
 
     assert gpu == GpuReading(
         index=0,
-        uuid="GPU-a",
         model="NVIDIA H100 80GB HBM3",
         utilisation=83.0,
         memory=75.0,
