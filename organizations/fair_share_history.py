@@ -108,8 +108,10 @@ def delete_outdated(now: datetime | None = None) -> int:
 def series(moments: Sequence[Moment], queue: str, resource: str) -> list[tuple[datetime, Amounts | None]]:
     """One queue over time; None at moments where it did not exist."""
     index = RESOURCES.index(resource)
-    found = []
-    for moment in moments:
-        there = moment.queues.get(queue)
-        found.append((moment.at, there.amounts[index] if there else None))
-    return found
+    there = [(moment.at, moment.queues.get(queue)) for moment in moments]
+    return [(at, found.amounts[index] if found else None) for at, found in there]
+
+
+def priorities(moments: Sequence[Moment], queue: str) -> dict[datetime, int]:
+    """The queue's priority at every moment where it existed."""
+    return {moment.at: found.priority for moment in moments if (found := moment.queues.get(queue))}

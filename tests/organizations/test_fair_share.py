@@ -353,5 +353,6 @@ def test_the_api_tells_history(admin: User, pool: NodePool, cluster: Cluster, cl
 
     (value,) = page.get(api(pool, "/history?queue=vision")).json()["values"]
     assert (value["fairShare"], value["allocated"], value["requested"], value["deserved"]) == (40, 24, 40, 36)
+    assert value["priority"] == 100
     assert page.get(api(pool, "/history")).status_code == 400
     assert page.get(api(pool, "/history?queue=vision&start=yesterday")).status_code == 400
