@@ -4,7 +4,7 @@ The result is plain JSON (`Shown`): pages draw it, `dryRun` answers it, the audi
 its viewer may see; what is hidden is counted.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,8 @@ from scheduling.impact_edits import (
 )
 from scheduling.shards import POOL_LABEL
 from scheduling.structs import Level, Snapshot, Topology
+from scheduling.structs import Node as EngineNode
+from scheduling.structs import Pod as EnginePod
 from topology.hooks import names_for
 from topology.models import NetworkTopology, NodePool
 
@@ -140,12 +142,25 @@ def pool_change(user: Any, pool: NodePool, changes: Mapping[str, Any], *, now: d
         outside = _outside(pool, changes["network_topology"])
     key, value = changes.get("label_key", pool.label_key), changes.get("label_value", pool.label_value)
     if (key, value) != (pool.label_key, pool.label_value) and not pool.is_default:
-        leaving, joining = _membership(pool, key, value)
-        edits[label] = _both(edits.get(label), _members_edit(pool, leaving, joining, label))
-        for other in {node.node_pool for node in joining}:
-            edits[other] = _leaving_edit({node.name for node in joining if node.node_pool == other})
+        edits = _member_edits(pool, (key, value), edits)
     found = impact_of(user, pool.cluster, edits, now=now)
     return {**found, "nodesOutside": outside, "isEmpty": found["isEmpty"] and not outside}
+
+
+def _member_edits(pool: NodePool, wanted: tuple[str, str], edits: Mapping[str, Edit]) -> dict[str, Edit]:
+    """Edits of every pool that a changed label takes nodes from, or gives nodes to; those that leave go to default."""
+    leaving, joining = _membership(pool, *wanted)
+    label, gone = label_of(pool), {node.name for node in leaving}
+    names, labels = {node.name for node in joining}, {node.node_pool for node in joining}
+    found = dict(edits)
+    found[label] = _both(found.get(label), _leaving_edit(gone))
+    if names:
+        found[label] = _both(found[label], _joining_edit(pool.cluster, labels, names, label))
+    for other in labels:
+        found[other] = _leaving_edit({node.name for node in joining if node.node_pool == other})
+    if gone:
+        found[""] = _both(found.get(""), _joining_edit(pool.cluster, [label], gone, ""))
+    return found
 
 
 def _outside(pool: NodePool, topology: NetworkTopology | None) -> list[str]:
@@ -184,28 +199,29 @@ def _membership(pool: NodePool, key: str, value: str) -> tuple[list[Node], list[
     return leaving, joining
 
 
-def _members_edit(pool: NodePool, leaving: list[Node], joining: list[Node], label: str) -> Edit:
-    gone = {node.name for node in leaving}
-    now_there = {node.name for node in joining}
-    labels = {node.node_pool for node in joining}
-    cluster = pool.cluster
+def _joining_edit(cluster: Cluster, labels: Iterable[str], names: Collection[str], label: str) -> Edit:
+    """Nodes of these names, now in the pools of `labels`, come to the pool of `label`; what runs on them stays."""
 
     def edit(snapshot: Snapshot) -> Snapshot:
-        moved = datetime.fromtimestamp(snapshot.now).astimezone()
-        found = [
-            node
-            for other in labels
-            for node in shard_snapshot(cluster, other, now=moved).snapshot.nodes
-            if node.name in now_there
-        ]
-        return _with_nodes(leaving_nodes(snapshot, gone), found, label)
+        now = datetime.fromtimestamp(snapshot.now).astimezone()
+        others = [shard_snapshot(cluster, other, now=now).snapshot for other in labels]
+        nodes = [node for other in others for node in other.nodes if node.name in names]
+        pods = [pod for other in others for pod in other.pods if pod.node in names]
+        return with_nodes(snapshot, nodes, pods, label)
 
     return edit
 
 
-def _with_nodes(snapshot: Snapshot, nodes: Sequence[Any], label: str) -> Snapshot:
-    joined = tuple(msgspec.structs.replace(node, labels={**node.labels, POOL_LABEL: label}) for node in nodes)
-    return msgspec.structs.replace(snapshot, nodes=(*snapshot.nodes, *joined))
+def with_nodes(snapshot: Snapshot, nodes: Iterable[EngineNode], pods: Iterable[EnginePod], label: str) -> Snapshot:
+    """Nodes that come to a pool, with pods of other shards' gangs on them, which only take room."""
+
+    def relabelled(node: EngineNode) -> EngineNode:
+        labels = {key: value for key, value in node.labels.items() if key != POOL_LABEL}
+        return msgspec.structs.replace(node, labels={**labels, POOL_LABEL: label} if label else labels)
+
+    joined = tuple(map(relabelled, nodes))
+    foreign = tuple(msgspec.structs.replace(pod, podgroup="") for pod in pods)
+    return msgspec.structs.replace(snapshot, nodes=(*snapshot.nodes, *joined), pods=(*snapshot.pods, *foreign))
 
 
 def _leaving_edit(names: set[str]) -> Edit:
@@ -219,7 +235,9 @@ def pool_deletion(user: Any, pool: NodePool, *, now: datetime) -> Shown:
         without = without_queues(snapshot, {queue.name for queue in snapshot.queues})
         return leaving_nodes(without, {node.name for node in snapshot.nodes})
 
-    return impact_of(user, pool.cluster, {label_of(pool): edit}, now=now)
+    names = set(Node.objects.filter(cluster=pool.cluster, node_pool=pool.name).values_list("name", flat=True))
+    edits = {label_of(pool): edit, "": _joining_edit(pool.cluster, [label_of(pool)], names, "")}
+    return impact_of(user, pool.cluster, edits, now=now)
 
 
 def topology_deletion(user: Any, topology: NetworkTopology, *, now: datetime) -> Shown:

@@ -11,7 +11,7 @@ from clusters.kinds import KAI_TOPOLOGY
 from clusters.models import Cluster, Node
 from organizations.models import Department, Project
 from tests.organizations.shard_rows import add_gang, add_nodes, add_object, add_queue
-from topology.impact import impact_of, node_changes, pool_change
+from topology.impact import impact_of, node_changes, pool_change, pool_deletion
 from topology.impact_words import impact_items, opened, sealed
 from topology.models import NetworkTopology, NodePool
 
@@ -290,3 +290,20 @@ def test_dry_runs_of_pools_and_topologies_answer_their_impact(  # noqa: PLR0917
     assert ("tight", wanted) in effects(answer.json()["impact"])
     topology.refresh_from_db()
     assert topology.deletion_requested_at is None
+
+
+def test_nodes_of_a_deleted_pool_come_to_the_default_pool(
+    admin: User, cluster: Cluster, pool: NodePool, project: Project
+) -> None:
+    """`waits` of vision needs 4 GPUs, which the 8 of the deleted pool have."""
+    fast = NodePool.objects.create(cluster=cluster, name="fast", label_key="tier", label_value="fast", phase="Ready")
+    add_nodes(cluster, 1, prefix="f", node_pool="fast", labels={"tier": "fast", "kai.scheduler/node-pool": "fast"})
+    add_queue(cluster, project.department, fast, gpus=8, name="research-fast")
+
+    found = pool_deletion(admin, fast, now=timezone.now())
+
+    assert ("waits", "starts") in effects(found)
+    assert {entry["pool"]: entry["gpus"] for entry in found["pools"]} == {
+        "fast": {"before": 8, "after": 0},
+        "default": {"before": 16, "after": 24},
+    }
