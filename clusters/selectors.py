@@ -99,7 +99,7 @@ def _version(cluster: Cluster) -> tuple[int, int]:
 
 
 def _gpu_strip(user: Viewer, clusters: Sequence[Cluster] | None, nodes: QuerySet[Node] | None = None) -> GpuStrip:
-    chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]
+    chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]  # ours
     if clusters is not None:
         chosen = chosen.filter(cluster__in=clusters)
     held = _held_by_node(clusters)
@@ -287,7 +287,7 @@ def get_node(user: Viewer, pk: str) -> Node:
     """A node with its cluster; `NotFound` alike for absent, invisible and malformed ids."""
     if not (pk.isascii() and pk.isdigit() and len(pk) <= 18):
         raise NotFound("Resource id not found.")
-    found: Node = node_rows(user).get_visible(user, pk=int(pk))  # type: ignore[attr-defined]
+    found: Node = node_rows(user).get_visible(user, pk=int(pk))  # type: ignore[attr-defined]  # ours
     return found
 
 

@@ -27,7 +27,7 @@ NODE_STATES = (
 
 def free_gpus(row: Node) -> Decimal:
     """Free GPUs of a node row of `selectors.node_rows`; never below 0."""
-    return max(Decimal(row.free), Decimal(0))  # type: ignore[attr-defined]
+    return max(Decimal(row.free), Decimal(0))  # type: ignore[attr-defined]  # an annotation
 
 
 def nodes_read(row: Any) -> int | None:

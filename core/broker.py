@@ -39,14 +39,14 @@ def is_lost() -> bool:
 
 def note_lost(error: Exception, what: str) -> None:
     """Remember that the broker failed. `what` was not sent."""
-    global _lost_until  # noqa: PLW0603 (one process, one state of its connection)
+    global _lost_until  # noqa: PLW0603 (one state of the process) (one process, one state of its connection)
     _lost_until = time.monotonic() + LOST_SECONDS
     log.info("broker unreachable", undelivered=what, error=str(error))
 
 
 def note_found() -> None:
     """Forget a failure: the broker answered."""
-    global _lost_until  # noqa: PLW0603
+    global _lost_until  # noqa: PLW0603 (one state of the process)
     _lost_until = 0.0
 
 

@@ -23,7 +23,7 @@ class RequestIdMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> None:
         given = request.headers.get(REQUEST_ID_HEADER, "")
         request_id = given if _REQUEST_ID.match(given) else uuid.uuid4().hex
-        request.request_id = request_id  # type: ignore[attr-defined]
+        request.request_id = request_id  # type: ignore[attr-defined]  # ours
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
 

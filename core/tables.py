@@ -165,7 +165,7 @@ def build_table(
     page = paginator.get_page(request.GET.get("page", "1"))
     total_all = queryset.count() if q or terms else paginator.count
     wanted = (sort, q, tuple(str(term) for term in terms), page.number)
-    shown = rows_of(queryset, keep(wanted, lambda: keys_of(page.object_list))) if keep else list(page.object_list)  # type: ignore[arg-type]
+    shown = rows_of(queryset, keep(wanted, lambda: keys_of(page.object_list))) if keep else list(page.object_list)  # type: ignore[arg-type]  # a page of a queryset is one
     return Table(
         spec=spec,
         heads=_heads(request, spec, sort),

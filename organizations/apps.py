@@ -7,9 +7,9 @@ class OrganizationsConfig(AppConfig):
 
     def ready(self) -> None:
         """Quota rows follow node pools; queues and namespaces have owners."""
-        from organizations.impact import owner_names  # noqa: PLC0415
-        from organizations.services.pools import node_pool_changed  # noqa: PLC0415
-        from topology.hooks import on_names, on_node_pool_change  # noqa: PLC0415
+        from organizations.impact import owner_names  # noqa: PLC0415 (needs the models)
+        from organizations.services.pools import node_pool_changed  # noqa: PLC0415 (the same)
+        from topology.hooks import on_names, on_node_pool_change  # noqa: PLC0415 (the same)
 
         on_node_pool_change(node_pool_changed)
         on_names(owner_names)

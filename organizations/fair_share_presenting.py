@@ -96,7 +96,7 @@ def sentences_of(board: Board, resource: str, rows: Sequence[Row]) -> list[Said]
 def sentence_of(board: Board, resource: str, row: Row) -> str:
     """The sentence of one named row."""
     assert row.share is not None  # noqa: S101 (rows with a name have both)
-    assert row.holding is not None  # noqa: S101
+    assert row.holding is not None  # noqa: S101 (the same)
     takers, givers = board.claimants(resource, row.queue)
     return sentence(
         share_sentence(row.name.text, resource, row.share),

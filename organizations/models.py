@@ -76,7 +76,7 @@ class Project(DesiredState):
 
 
 def _amount(**options: object) -> "models.DecimalField[Decimal, Decimal]":
-    return models.DecimalField(max_digits=18, decimal_places=6, **options)  # type: ignore[arg-type]
+    return models.DecimalField(max_digits=18, decimal_places=6, **options)  # type: ignore[arg-type]  # Django checks them
 
 
 class Quota(TimestampedModel):

@@ -73,7 +73,7 @@ class NodePoolSettingsForm(forms.Form):
             if name in NodePoolChanges.__annotations__:
                 value = self.cleaned_data.get(name)
                 found[name] = value.strip() if isinstance(value, str) else value
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # only keys of it
 
 
 class NodePoolForm(NodePoolSettingsForm):

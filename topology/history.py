@@ -22,7 +22,7 @@ _ACTIONS = {
 
 def timeline(user: Any, row: DesiredState, objects: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Newest first. `objects`: (kind, name) of what the row has in its cluster. Audit needs its own right."""
-    scope = row.scope  # type: ignore[attr-defined]
+    scope = row.scope  # type: ignore[attr-defined]  # every model here has one
     entries: list[dict[str, Any]] = []
     for kind, name in objects:
         events = ClusterEvent.objects.filter(

@@ -96,7 +96,7 @@ class Stream:
                 if self._must_list or monotonic() >= self._list_again_at:
                     self.relist()
                     self._must_list = False
-                    self._list_again_at = monotonic() + self.relist_seconds * random.uniform(0.8, 1.2)  # noqa: S311
+                    self._list_again_at = monotonic() + self.relist_seconds * random.uniform(0.8, 1.2)  # noqa: S311 (no secret)
                 self.watch_once()
             except GatewayError as error:
                 self._must_list |= isinstance(error, Gone | NotServed)
@@ -194,11 +194,11 @@ class Stream:
             if self._version == 0:
                 self.state.served = self.state.listed_at is not None and self.state.served
                 self._note(error)
-                return NOT_SERVED_AGAIN * random.uniform(0.8, 1.2)  # noqa: S311 (spreading load)
+                return NOT_SERVED_AGAIN * random.uniform(0.8, 1.2)  # noqa: S311 (no secret) (spreading load)
             return 0.0
         self._note(error)
         if isinstance(error, Gone) and self._failures == 1:
-            return random.uniform(0.0, BACKOFF_FIRST)  # noqa: S311
+            return random.uniform(0.0, BACKOFF_FIRST)  # noqa: S311 (no secret)
         return self._delay()
 
     def _note(self, error: GatewayError) -> None:
@@ -208,7 +208,7 @@ class Stream:
 
     def _delay(self) -> float:
         delay: float = min(BACKOFF_FIRST * 2 ** min(self._failures - 1, 10), BACKOFF_LAST)
-        return delay * random.uniform(0.5, 1.0)  # noqa: S311
+        return delay * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
 
 
 def _identity(item: Any) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     if chosen is None:
         return render(request, "organizations/new.html", {"clusters": [], "kind": "project"})
     form = ProjectForm(request.POST or None, initial={"department": chosen.pk})
-    form.fields["department"].queryset = Department.objects.filter(  # type: ignore[attr-defined]
+    form.fields["department"].queryset = Department.objects.filter(  # type: ignore[attr-defined]  # a choice of rows
         pk__in=[row.pk for row in departments]
     )
     matrix = shared.matrix_of(request, chosen.cluster, None)

@@ -141,7 +141,7 @@ def node_pool_nodes(request: HttpRequest, pk: str) -> HttpResponse:
     for node in node_facts(pool.cluster_id, pool=pool.name):
         missing = [key for key in levels if not node.labels.get(key)]
         nodes.append({"facts": node, "values": [node.labels.get(key) for key in levels], "missing": missing})
-    nodes.sort(key=lambda node: (not node["missing"], node["facts"].name))  # type: ignore[attr-defined]
+    nodes.sort(key=lambda node: (not node["missing"], node["facts"].name))  # type: ignore[attr-defined]  # node facts
     keys = [short_key(key) for key in levels]
     return render(request, "topology/node_pool_nodes.html", {**head, "nodes": nodes, "keys": keys})
 

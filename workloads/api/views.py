@@ -59,7 +59,7 @@ def matching(request: Request) -> WorkloadQuerySet:
     """The visible workloads that `filterBy` and `search` ask for; none with `deleted=true`: gone rows are gone."""
     require(request.user, "workloads:read")
     rows: Any = search(request, filter_by(request, selectors.workloads_of(request.user), FILTERS), SEARCHED)
-    return rows.none() if request.query_params.get("deleted") == "true" else rows  # type: ignore[no-any-return]
+    return rows.none() if request.query_params.get("deleted") == "true" else rows  # type: ignore[no-any-return]  # a queryset
 
 
 class WorkloadListView(ApiView):
