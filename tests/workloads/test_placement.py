@@ -1,6 +1,7 @@
 """The preview of a submission, from rows: verdict, nodes, who goes, alternatives, distance, names, age."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from core.errors import InvalidInput
 from tests.conftest import make_user
 from tests.workloads.conftest import RACKS
 from tests.workloads.samples import DISAGG
-from workloads.placement_alternatives import full_preview
+from workloads import document as documents
+from workloads.editing import changes_of, fields_of
+from workloads.placement_alternatives import _edited, full_preview
 from workloads.services import read_draft
 
 pytestmark = pytest.mark.django_db
@@ -258,3 +261,17 @@ def test_an_odd_document_has_an_answer_or_a_fault_and_never_an_error(
     except InvalidInput:
         return
     assert found["verdict"] in ("unknown", "now", "never", "waiting")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [DISAGG, graph(4, 8, required=RACKS[1]), graph(4, 8), graph(4, 8).replace("annotations: {}", "annotations:")],
+)
+def test_an_alternative_is_the_document_that_the_form_would_make(source: str) -> None:
+    document = documents.load(source)
+    fields = fields_of(document)
+    roles = tuple(replace(role, replicas="3", gpus="2") if int(role.gpus or 0) else role for role in fields.roles)
+    wanted = replace(fields, required="", preferred=RACKS[0], topology="topology-1", preemptibility="preemptible")
+    edits = changes_of(document, replace(wanted, roles=roles, node_pool="h200"))
+
+    assert _edited(document, edits) == documents.load(documents.edit(source, edits))
