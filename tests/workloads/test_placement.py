@@ -265,7 +265,7 @@ def test_an_odd_document_has_an_answer_or_a_fault_and_never_an_error(
 
 @pytest.mark.parametrize(
     "source",
-    [DISAGG, graph(4, 8, required=RACKS[1]), graph(4, 8), graph(4, 8).replace("annotations: {}", "annotations:")],
+    [DISAGG, graph(4, 8, required=RACKS[1]), graph(4, 8), EMPTY_ANNOTATIONS],
 )
 def test_an_alternative_is_the_document_that_the_form_would_make(source: str) -> None:
     document = documents.load(source)
