@@ -24,5 +24,7 @@ urlpatterns = [
     path("projects/<str:pk>/edit/", projects.project_edit, name="project-edit"),
     path("projects/<str:pk>/delete/", projects.project_delete, name="project-delete"),
     path("fair-share/", fair_share.fair_share, name="fair-share"),
+    path("projects/<str:pk>/fair-share/", fair_share.project_fair_share, name="project-fair-share"),
+    path("departments/<str:pk>/fair-share/", fair_share.department_fair_share, name="department-fair-share"),
     path("node-pools/<str:pk>/quotas/", departments.node_pool_quotas, name="node-pool-quotas"),
 ]

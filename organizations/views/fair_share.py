@@ -17,6 +17,7 @@ from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.models import Cluster
 from core.csv import safe_cell
+from core.fragments import render_fragment
 from organizations import fair_share_presenting as presenting
 from organizations.fair_share import RESOURCES, Board, Row, board_rows, board_totals, fair_share_board
 from organizations.fair_share_changes import WhatIf, read_what_if
@@ -24,6 +25,7 @@ from organizations.fair_share_figures import history_figure
 from organizations.fair_share_history import EVERY, history, series
 from organizations.fair_share_steps import steps_of
 from organizations.fair_share_words import people
+from organizations.models import Department, Project
 from organizations.quota import UNLIMITED
 from topology.models import NodePool
 
@@ -73,6 +75,33 @@ def fair_share(request: HttpRequest) -> HttpResponse:
 def _pools(request: HttpRequest, cluster: Cluster) -> list[NodePool]:
     rows = NodePool.objects.visible_to(request.user).filter(cluster=cluster, deletion_requested_at=None)
     return sorted(rows.select_related("cluster"), key=lambda pool: (not pool.is_default, pool.name))
+
+
+@require_GET
+def project_fair_share(request: HttpRequest, pk: str) -> HttpResponse:
+    """A fragment: the project's sentence on every pool."""
+    require(request.user, RIGHT)
+    project = Project.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    return _owner_sentences(request, project)
+
+
+@require_GET
+def department_fair_share(request: HttpRequest, pk: str) -> HttpResponse:
+    """A fragment: the department's sentence on every pool."""
+    require(request.user, "department:read")
+    department = Department.objects.select_related("cluster").get_visible(request.user, pk=pk)
+    return _owner_sentences(request, department)
+
+
+def _owner_sentences(request: HttpRequest, owner: Department | Project) -> HttpResponse:
+    said = []
+    for quota in owner.quotas.select_related("node_pool__cluster").order_by("node_pool__name"):
+        board = fair_share_board(request.user, quota.node_pool, now=timezone.now())
+        row = next((row for row in board_rows(board, "gpu") if row.queue == quota.queue_name), None)
+        if row is not None:
+            said.append((quota.node_pool, presenting.sentence_of(board, "gpu", row)))
+    context = {"said": said, "cluster": owner.cluster}
+    return render_fragment(request, "organizations/_fair_share_sentences.html", context, title=owner.name)
 
 
 def _found(rows: list[Row], text: str) -> list[Row]:

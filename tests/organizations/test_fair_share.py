@@ -304,6 +304,16 @@ def test_queues_are_found_by_name_and_only_so_many_are_drawn(
     assert page.get("/fair-share/?format=csv").content.decode().count("\n") == 74
 
 
+def test_a_project_and_a_department_say_what_they_are_entitled_to(
+    admin: User, pool: NodePool, project: Project, client_of: Any
+) -> None:
+    page = client_of(admin)
+
+    assert "24 of 64 GPUs" in page.get(f"/projects/{project.pk}/fair-share/").content.decode()
+    text = page.get(f"/departments/{project.department_id}/fair-share/").content.decode()
+    assert "research gets 64 of 64 GPUs" in text
+
+
 def api(pool: NodePool, rest: str = "") -> str:
     return f"/api/v1/node-pools/{pool.pk}/fair-share{rest}"
 
