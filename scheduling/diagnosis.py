@@ -15,6 +15,7 @@ from scheduling.diagnosis_levels import (
     level_too_small,
     pinned,
     single_domain,
+    too_small_cause,
     topology_objects,
     unequal_pods,
     unlabelled,
@@ -34,7 +35,7 @@ from scheduling.diagnosis_nodes import (
     with_more_nodes,
 )
 from scheduling.diagnosis_queue import QUEUE_FINDERS
-from scheduling.diagnosis_rooms import occupied, occupied_cause, pool_totals
+from scheduling.diagnosis_rooms import constrained, occupied, occupied_cause, pool_totals
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import ORDER, Cause, Code, Diagnosis, Obstacle
 
@@ -144,7 +145,14 @@ def _needed(scene: Scene, found: Sequence[Obstacle]) -> list[Obstacle]:
 
 def _told(scene: Scene, needed: Sequence[Obstacle], obstacle: Obstacle) -> Obstacle:
     """The obstacle with the numbers that stand when only it is left."""
-    if obstacle.cause.code is not Code.POOL_FULL:
-        return obstacle
-    rest = cured(scene, [each for each in needed if each is not obstacle])
-    return msgspec.structs.replace(obstacle, cause=occupied_cause(rest))
+    code = obstacle.cause.code
+    rest = [each for each in needed if each is not obstacle]
+    if code is Code.POOL_FULL:
+        return msgspec.structs.replace(obstacle, cause=occupied_cause(cured(scene, rest)))
+    if code is Code.LEVEL_TOO_SMALL:
+        held = cured(scene, [each for each in rest if each.cause.code is not Code.POOL_FULL])
+        subgroup = obstacle.cause.names["subgroup"]
+        found = [each for each in constrained(held) if each.subgroup == subgroup and each.required]
+        if found:
+            return msgspec.structs.replace(obstacle, cause=too_small_cause(held, found[0]))
+    return obstacle

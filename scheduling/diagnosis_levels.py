@@ -264,14 +264,15 @@ def level_too_small(scene: Scene) -> Iterator[Obstacle]:
     for each in reversed(groups):
         cure = partial(with_constraint, subgroup=each.subgroup, required="", preferred=each.said.required)
         if cure(scene).runs:
-            yield Obstacle(_too_small(scene, each), cure)
+            yield Obstacle(too_small_cause(scene, each), cure)
             return
     for each in groups:
         cure = partial(with_constraint, subgroup=each.subgroup, required="", preferred=each.said.required)
-        yield Obstacle(_too_small(scene, each), cure)
+        yield Obstacle(too_small_cause(scene, each), cure)
 
 
-def _too_small(scene: Scene, each: Constrained) -> Cause:
+def too_small_cause(scene: Scene, each: Constrained) -> Cause:
+    """The cause with its numbers, where what others hold is not taken away."""
     rows = level_rows(scene, each, each.required)
     names = {"topology": each.tree.name, "subgroup": each.subgroup, "level": each.required}
     largest = max((row.usable for row in rows), default=0.0)
@@ -282,7 +283,7 @@ def _too_small(scene: Scene, each: Constrained) -> Cause:
         "largest": largest,
         "short": max(each.gpus + own - largest, 0.0),
         "pods": len(each.tasks),
-        "fit": min(max((row.pods for row in rows), default=0), len(each.tasks)),
+        "fit": min(max((row.capacity for row in rows), default=0), len(each.tasks)),
         "largestPod": each.largest,
         "own": own,
     }

@@ -106,6 +106,7 @@ def _row(scene: Scene, each: Constrained, rows: Rows, allowed: Mask, path: str) 
         usable=float(nodes.allocatable[usable, GPU].sum()),
         free=float(np.maximum(free[:, GPU], 0.0).sum()),
         pods=int(pods_per_node(free, request, len(each.tasks)).sum()),
+        capacity=int(pods_per_node(nodes.allocatable[usable], request, len(each.tasks)).sum()),
         unhealthy=broken,
         cordoned=sum(node.unschedulable for node in members),
         not_ready=sum(not node.ready for node in members),

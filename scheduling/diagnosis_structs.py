@@ -86,6 +86,8 @@ class DomainRow(msgspec.Struct, frozen=True):
     usable: float
     free: float
     pods: int
+    capacity: int = 0
+    """Pods that would fit if it were empty."""
     path: str = ""
     """The values from the broadest level, joined by a point: names alone may be equal."""
     unhealthy: float = 0.0

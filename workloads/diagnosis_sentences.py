@@ -47,7 +47,7 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "NotGrouped": (
         _("Not grouped"),
-        _("%(pods)s pods belong to no pod group, so that no scheduler looks at them."),
+        _("Pods that belong to no pod group: %(pods)s. No scheduler looks at them."),
     ),
     "SecretMissing": (
         _("Secret missing"),
@@ -91,16 +91,19 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "SubGroupUnknown": (
         _("Unknown subgroup"),
-        _("%(pods)s of its pods name subgroup %(subgroup)s; the pod group has %(known)s."),
+        _("Pods that name subgroup %(subgroup)s: %(pods)s. The pod group has %(known)s."),
     ),
     "PodsMissing": (
         _("Pods are missing"),
-        _("%(found)s of the %(needed)s pods exist that %(role)s must start with: the scheduler waits for the rest."),
+        _(
+            "Pods of %(role)s that exist: %(found)s of the %(needed)s that must start together. The scheduler waits for"
+            " the rest."
+        ),
     ),
     "PodsGated": (
         _("Pods are gated"),
         _(
-            "%(gated)s of %(found)s pods of %(role)s are gated: Grove holds them back until their gang is complete, and"
+            "Gated pods of %(role)s: %(gated)s of %(found)s. Grove holds them back until their gang is complete, and"
             " replicas beyond the minimum until the first ones run."
         ),
     ),
@@ -137,7 +140,7 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "PoolEmpty": (_("Empty node pool"), _("Node pool %(pool)s has no node.")),
     "DevicesUnhealthy": (
         _("GPUs unhealthy"),
-        _("%(gpus)s GPUs of %(nodes)s nodes are unhealthy and cannot be allocated; with them it would run."),
+        _("GPUs that are unhealthy and cannot be allocated: %(gpus)s. With them it would run."),
     ),
     "PodTooLarge": (
         _("Pod larger than any node"),
@@ -145,28 +148,28 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "NodesNotReady": (
         _("Nodes not ready"),
-        _("%(nodes)s nodes with %(gpus)s GPUs are not ready; with them it would run."),
+        _("Nodes that are not ready: %(nodes)s, with %(gpus)s GPUs. With them it would run."),
     ),
     "NodesCordoned": (
         _("Nodes cordoned"),
-        _("%(nodes)s nodes with %(gpus)s GPUs are cordoned; with them it would run."),
+        _("Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them it would run."),
     ),
     "NodesCordonedCounted": (
         _("Nodes cordoned"),
         _(
-            "%(nodes)s nodes with %(gpus)s GPUs are cordoned; with them it would run. The scheduler counts them as room"
-            " of their domain and then finds that they take no pods."
+            "Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them it would run. The scheduler counts them"
+            " as room of their domain and then finds that they take no pods."
         ),
     ),
     "NodesTainted": (
         _("Nodes tainted"),
-        _("%(nodes)s nodes with %(gpus)s GPUs have a taint that its pods do not tolerate: %(notes)s."),
+        _("Nodes with a taint that its pods do not tolerate: %(nodes)s, with %(gpus)s GPUs (%(notes)s)."),
     ),
     "NodesUnlabelled": (
         _("Nodes outside the topology"),
         _(
-            "%(nodes)s of %(of)s nodes lack a label of topology %(topology)s (%(labels)s): they take no pod that names"
-            " a level, not even one that only prefers it."
+            "Nodes without a label of topology %(topology)s (%(labels)s): %(nodes)s of %(of)s. They take no pod that"
+            " names a level, not even one that only prefers it."
         ),
     ),
     "SelectorMatchesTooFew": (
@@ -281,7 +284,7 @@ ACTS: Mapping[str, str | Promise] = {
     "SetSelector": _("Select nodes with %(key)s=%(value)s"),
     "BroaderLevel": _("Require only one %(place)s, prefer one %(from_place)s"),
     "Prefer": _("Prefer one %(place)s instead of requiring it"),
-    "FewerPods": _("%(to)s pods instead of %(from)s in %(role)s (%(gpusEach)s GPUs each)"),
+    "FewerPods": _("%(to)s instead of %(from)s pods in %(role)s (%(gpusEach)s GPUs each)"),
     "OtherPool": _("Run it in node pool %(pool)s"),
     "MakePreemptible": _("Make it preemptible"),
     "LowerMinimum": _("Let %(role)s start with %(to)s pods"),
@@ -306,10 +309,10 @@ ACTS: Mapping[str, str | Promise] = {
     "WaitForPods": _("Wait until the pods of %(role)s exist"),
     "WaitForGates": _("Wait until Grove opens the gates of %(role)s"),
     "WaitUntil": _("Wait until %(until)s"),
-    "WaitForEnd": _("Wait until %(groups)s ends"),
+    "WaitForEnd": _("Wait for the end of %(groups)s"),
     "WaitForOthers": _("Wait until those before it are placed: %(groups)s"),
     "End": _("End %(groups)s"),
-    "AddNodes": _("Add %(nodesMore)s nodes like the largest to node pool %(pool)s"),
+    "AddNodes": _("Add to node pool %(pool)s nodes like its largest: %(nodesMore)s"),
 }
 
 RULED_OUT: Mapping[str, str | Promise] = {

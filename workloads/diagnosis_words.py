@@ -64,6 +64,8 @@ def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:
     resource = names.get("resource", "gpu")
     told = {key: value or "–" for key, value in names.items()}
     for key, value in numbers.items():
+        if key in names:
+            continue
         if key in _MOMENTS:
             told[key] = _moment(value)
         else:

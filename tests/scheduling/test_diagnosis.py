@@ -317,3 +317,14 @@ def test_a_level_too_small_and_a_pool_that_is_full_besides_are_both_named() -> N
     cluster = Cluster(*four(), topologies=(RACKS,)).gang("a", 8, 8, on=("n0", "n1"), preemptible=False)
     found = of(cluster.gang("g", 8, 8, 8, topology=within("rack", "rack")))
     assert [cause.code for cause in found.causes] == [Code.LEVEL_TOO_SMALL, Code.POOL_FULL]
+    small, full = found.causes
+    assert (small.numbers["asked"], small.numbers["largest"], small.numbers["short"]) == (24, 16, 8)
+    assert {(row.name, row.usable, row.free) for row in small.domains} == {("r0", 16, 0), ("r1", 16, 16)}
+    assert (full.numbers["asked"], full.numbers["free"], full.numbers["usable"]) == (24, 16, 32)
+
+
+def test_pods_that_never_fit_a_rack_in_pieces_are_told_from_too_few_gpus() -> None:
+    """Two nodes of 8 hold one pod of 5 GPUs each: three of them need 15 of a rack's 16."""
+    cause = only(of(Cluster(*four(), topologies=(RACKS,)).gang("g", 5, 5, 5, topology=within("rack", "rack"))))
+    assert (cause.code, cause.numbers["asked"], cause.numbers["largest"]) == (Code.LEVEL_TOO_SMALL, 15, 16)
+    assert (cause.numbers["pods"], cause.numbers["fit"], cause.numbers["largestPod"]) == (3, 2, 5)

@@ -162,7 +162,7 @@ def test_a_rack_too_small_is_told_with_its_numbers_and_ways_out(waits: Any, admi
     )
     texts = [step["text"] for remedy in told["remedies"] for step in remedy["steps"]]
     assert "Prefer one rack instead of requiring it" in texts
-    assert "2 pods instead of 3 in role decode (8 GPUs each)" in texts
+    assert "2 instead of 3 pods in role decode (8 GPUs each)" in texts
 
 
 def test_a_rack_that_another_project_holds_is_full_for_now(waits: Any, admin: Any, viewer_of: Any) -> None:
