@@ -263,6 +263,9 @@ def test_an_odd_document_has_an_answer_or_a_fault_and_never_an_error(
     assert found["verdict"] in ("unknown", "now", "never", "waiting")
 
 
+EMPTY_ANNOTATIONS = graph(4, 8).replace("annotations: {}", "annotations:")
+
+
 @pytest.mark.parametrize(
     "source",
     [DISAGG, graph(4, 8, required=RACKS[1]), graph(4, 8), EMPTY_ANNOTATIONS],
