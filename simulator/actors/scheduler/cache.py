@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, NODE, POD, PRIORITY_CLASS
-from clusters.operators.objects import key_of, spec_of
+from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, NAMESPACE, NODE, POD, PRIORITY_CLASS
+from clusters.operators.objects import key_of, labels_of, spec_of
+from scheduling.affinity import selects_namespaces
 from scheduling.objects import (
     UnreadableObject,
     merge_equal_names,
@@ -27,7 +28,7 @@ from simulator.client import Object
 
 T = TypeVar("T")
 FINISHED = ("Succeeded", "Failed")
-KINDS = (NODE, POD, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY, PRIORITY_CLASS)
+KINDS = (NODE, POD, NAMESPACE, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY, PRIORITY_CLASS)
 
 
 class SchedulerCache:
@@ -48,7 +49,10 @@ class SchedulerCache:
         self._assumed: dict[str, Pod] = {}
         self._pending: set[str] = set()
         self._priorities: dict[str, int] = {}
+        self._namespaces: dict[str, Mapping[str, str]] = {}
+        self._across: dict[str, Object] = {}  # pods with terms on namespaces by label
         informers.of(NODE).subscribe(self._node)
+        informers.of(NAMESPACE).subscribe(self._namespace)
         informers.of(POD).subscribe(self._pod)
         informers.of(KAI_QUEUE).subscribe(self._queue)
         informers.of(KAI_POD_GROUP).subscribe(self._group)
@@ -135,16 +139,28 @@ class SchedulerCache:
             self._node_pools[name] = pool_of(new)
             self._changed()
 
+    def _namespace(self, old: Object | None, new: Object | None) -> None:
+        for obj in (old, new):
+            if obj is not None:
+                self._namespaces.pop(obj["metadata"]["name"], None)
+        if new is not None:
+            self._namespaces[new["metadata"]["name"]] = labels_of(new)
+        for pod in list(self._across.values()):
+            self._pod(pod, pod)
+
     def _pod(self, old: Object | None, new: Object | None) -> None:
         if new is None:
             if old is not None:
                 key = "/".join(key_of(old))
                 self._pods.pop(key, None)
+                self._across.pop(key, None)
                 self._assumed.pop(key, None)
                 self._pending.discard(key)
                 self._changed()
             return
-        key, pod = "/".join(key_of(new)), read_pod(new)
+        key, pod = "/".join(key_of(new)), read_pod(new, self._namespaces)
+        if selects_namespaces(spec_of(new)):
+            self._across[key] = new
         assumed = self._assumed.get(key)
         if assumed is not None:
             current = self._pods[key]

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from clusters.operators.objects import annotations_of, is_deleting, labels_of, spec_of, status_of
-from scheduling.affinity import node_terms, pod_terms
+from scheduling.affinity import Namespaces, node_terms, pod_terms
 from scheduling.objects import fraction_of, is_ready, moment, read_toleration, whole
 from scheduling.structs import Node, Pod, Resources, Taint
 from simulator.actors.quantities import parse_quantity, pod_requests
@@ -33,7 +33,8 @@ def read_node(node: Object) -> Node:
     )
 
 
-def read_pod(pod: Object) -> Pod:
+def read_pod(pod: Object, namespaces: Namespaces | None = None) -> Pod:
+    """A pod; `namespaces`, their labels by name, are for terms that select some by label."""
     spec, metadata, annotations = spec_of(pod), pod["metadata"], annotations_of(pod)
     group = annotations.get(POD_GROUP, "") if spec.get("schedulerName") == SCHEDULER_NAME else ""
     amounts = pod_requests(spec)
@@ -56,8 +57,8 @@ def read_pod(pod: Object) -> Pod:
         tolerations=tuple(read_toleration(entry) for entry in spec.get("tolerations") or ()),
         affinity=node_terms(spec),
         labels=labels_of(pod),
-        anti_affinity=pod_terms(spec, "podAntiAffinity"),
-        pod_affinity=pod_terms(spec, "podAffinity"),
+        anti_affinity=pod_terms(spec, "podAntiAffinity", namespaces),
+        pod_affinity=pod_terms(spec, "podAffinity", namespaces),
         task_priority=whole(labels_of(pod).get("kai.scheduler/task-priority", "0")),
         gpu_fraction=fraction_of(annotations.get("gpu-fraction")),
         gpu_memory_mib=whole(annotations.get("gpu-memory", "0")),

@@ -1,6 +1,6 @@
 """Queues, quota, priorities, pools and conditions as the scheduler's loop writes them into the cluster."""
 
-from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NODE, POD
+from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NAMESPACE, NODE, POD
 from tests.simulator.actors.graphs import GPU, pod
 
 POOL = "kai.scheduler/node-pool"
@@ -272,6 +272,44 @@ def test_pods_that_keep_away_from_each_other_get_nodes_of_their_own(play):
         nodes = {p["metadata"]["name"]: p["spec"]["nodeName"] for p in await cluster.running(3)}
         assert nodes["a"] != nodes["b"]
         assert nodes["near"] in (nodes["a"], nodes["b"])
+
+    play(scenario)
+
+
+def test_a_pod_keeps_away_from_pods_of_the_namespaces_that_it_selects(play):
+    """Kubernetes: a namespaceSelector chooses by labels, also when they change; an empty one chooses all."""
+
+    async def scenario(cluster):
+        await cluster.add_namespace("other")
+        body = pod("there", 1, "team", app="x")
+        await cluster.client.create(POD, {**body, "metadata": {**body["metadata"], "namespace": "other"}}, "other")
+        held = (await cluster.running(1, "other"))[0]["spec"]["nodeName"]
+        for node in await cluster.objects(NODE):
+            if node["metadata"]["name"] != held:
+                await cluster.client.patch(NODE, node["metadata"]["name"], None, {"spec": {"unschedulable": True}})
+
+        def away(name, selector):
+            asking = pod(name, 1)
+            chosen = {"labelSelector": {"matchLabels": {"app": "x"}}, "namespaceSelector": selector}
+            term = {"topologyKey": "kubernetes.io/hostname", **chosen}
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+            asking["spec"]["affinity"] = {"podAntiAffinity": required}
+            return asking
+
+        await cluster.client.create(POD, away("from-all", {}), "team")
+        condition = await cluster.wait_for(lambda: verdict(cluster, "pg-from-all"))
+        assert "anti-affinity" in str(condition)
+        await cluster.client.create(POD, away("from-prod", {"matchLabels": {"env": "prod"}}), "team")
+
+        async def started(name):
+            return (await cluster.client.get(POD, name, "team"))["spec"].get("nodeName")
+
+        assert await cluster.wait_for(lambda: started("from-prod")) == held
+        assert not await started("from-all")
+        labels = {"metadata": {"labels": {"env": "prod"}}}
+        await cluster.client.patch(NAMESPACE, "other", None, labels)
+        await cluster.client.create(POD, away("from-prod-too", {"matchLabels": {"env": "prod"}}), "team")
+        assert "anti-affinity" in str(await cluster.wait_for(lambda: verdict(cluster, "pg-from-prod-too")))
 
     play(scenario)
 
