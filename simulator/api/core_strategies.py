@@ -150,12 +150,22 @@ def _pod_spec(given: Object) -> Object:
     spec: Object = {**_POD_SPEC, "securityContext": _SECURITY, **given}
     if "serviceAccountName" in given:
         spec["serviceAccount"] = given["serviceAccountName"]
-    if not spec.get("tolerations"):
-        spec["tolerations"] = _TOLERATIONS
+    spec["tolerations"] = _tolerations(spec.get("tolerations") or [])
     for name in ("containers", "initContainers"):
         if isinstance(spec.get(name), list):
             spec[name] = [_container(item) for item in spec[name]]
     return spec
+
+
+def _tolerations(given: list[Any]) -> list[Any]:
+    """With those that every pod has for a while, unless it says itself what it tolerates there."""
+    said = {(each.get("key", ""), each.get("effect", "")) for each in given}
+    missing = [
+        each
+        for each in _TOLERATIONS
+        if not said & {(key, effect) for key in ("", each["key"]) for effect in ("", "NoExecute")}
+    ]
+    return [*given, *missing] if given else _TOLERATIONS
 
 
 def _container(given: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import jsonpatch
 
 from simulator.api import managed, writing
+from simulator.api.decoding import decode, schema_of
 from simulator.api.errors import (
     ApiError,
     bad_request,
@@ -42,10 +43,10 @@ def patch(server: "Server", target: Target, patch_type: str, body: Any, options:
         changed = merge_patch(current, body)
     elif patch_type == STRATEGIC_PATCH and not resource.custom:
         _require_object(body)
-        changed = strategic_merge(writing.schema_of(resource), current, body)
+        changed = strategic_merge(schema_of(resource), current, body)
     else:
         raise unsupported(resource)
-    new = writing.decode(resource, changed, options, written.warnings, current)
+    new = decode(resource, changed, options, written.warnings, current)
     version = str(new["metadata"].get("resourceVersion") or "")
     if version and version != str(entry.resource_version):
         raise modified(resource.kind.group, resource.kind.plural, target.name)
@@ -71,7 +72,7 @@ def apply(server: "Server", target: Target, body: Any, options: WriteOptions) ->
     manager = managed.Manager(options.field_manager, "Apply", stored.kind.api_version, target.subresource)
     collection = server.store.collection(resource.storage)
     entry = collection.entries.get(target.key)
-    schema = writing.schema_of(stored)
+    schema = schema_of(stored)
     writing.check_patched_uid(target, applied.get("metadata") or {}, entry.uid if entry else "")
     if entry is None:
         if target.subresource:
@@ -206,7 +207,7 @@ def _require_object(body: Any) -> None:
 
 def _declared(resource: Resource, target: Target, body: Object) -> Object:
     """A copy of the applied configuration; what its schema does not allow is the 500 that the API server answers."""
-    schema = writing.schema_of(resource)
+    schema = schema_of(resource)
     problems = typed_problems(schema, body)
     if problems:
         kind, metadata = resource.kind, body.get("metadata") or {}

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from simulator.api import deleting, writing
+from simulator.api import deleting
+from simulator.api.decoding import schema_of
 from simulator.api.errors import bad_request, conflict
 from simulator.api.managed import Manager, record_update
 from simulator.api.reading import get_entry
@@ -40,7 +41,7 @@ def bind(
     new["status"] = _scheduled(entry.object.get("status") or {}, server.now())
     if not options.dry_run:
         manager = Manager(options.field_manager, "Update", "v1", "binding")
-        schema = writing.schema_of(resource)
+        schema = schema_of(resource)
         metadata["managedFields"] = record_update(schema, entry.object, new, manager, server.now())
         server.store.put(resource.storage, entry.key, new)
 

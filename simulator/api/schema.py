@@ -175,6 +175,27 @@ _PYTHON_TYPES: dict[str, Any] = {
 }
 
 
+def without_empty(schema: Schema, value: Any) -> Any:
+    """The value without empty maps and lists, which Go leaves out; unchanged parts are shared with what was given."""
+    if isinstance(value, list):
+        item = schema.item()
+        kept = [without_empty(item, element) for element in value]
+        return value if all(new is old for new, old in zip(kept, value, strict=True)) else kept
+    if not isinstance(value, dict) or schema.is_free_form:
+        return value
+    result = value
+    for key, element in value.items():
+        child = schema.child(key)
+        if child is None or not isinstance(element, dict | list):
+            continue
+        new = without_empty(child, element)
+        if not new and (child.is_map or child.type == "array"):
+            result = {name: part for name, part in result.items() if name != key}
+        elif new is not element:
+            result = {**result, key: new}
+    return result
+
+
 def has_bad_quantity(schema: Schema, value: Any) -> bool:
     """Whether a resource quantity somewhere cannot be read."""
     if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -58,7 +59,8 @@ class Answer:
     @property
     def warnings(self) -> list[str]:
         """The texts of the Warning headers."""
-        return [text.partition('"')[2].rstrip('"') for text in self.headers.get("Warning", "").split(", 299") if text]
+        found = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', self.headers.get("Warning", ""))
+        return [re.sub(r"\\(.)", r"\1", text) for text in found]
 
 
 _numbers = itertools.count(1)
@@ -92,7 +94,7 @@ class Api:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         headers = {"Accept": accept} | ({"Content-Type": type} if data is not None else {}) | self._identity(token)
         answer = self._pool.request(method, url, body=data, headers=headers)
-        return Answer(answer.status, dict(answer.headers), _parsed(answer.data))
+        return Answer(answer.status, answer.headers, _parsed(answer.data))
 
     def where(self, path: str) -> str:
         """The URL of a path."""

@@ -129,7 +129,8 @@ def test_unknown_fields_are_dropped_or_refused(verbs: Verbs) -> None:
 
     assert error.code == 400
     assert error.message == (
-        'Queue in version "v2" cannot be handled as a Queue: strict decoding error: unknown field "spec.parent", unknown field "spec.resources.gpu.quata"'
+        'Queue in version "v2" cannot be handled as a Queue: strict decoding error: unknown field "spec.parent", '
+        'unknown field "spec.resources.gpu.quata"'
     )
     assert made["spec"] == {"resources": {"gpu": {}}}
 

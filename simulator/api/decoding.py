@@ -1,0 +1,103 @@
+"""Request bodies as objects of a kind: kind and version, types, unknown fields."""
+
+from typing import Any
+
+from simulator.api.errors import bad_request, field_invalid, invalid
+from simulator.api.requests import WriteOptions
+from simulator.api.resources import Resource
+from simulator.api.schema import FREE_FORM, has_bad_quantity, mismatch, prune
+from simulator.client import Object
+
+
+def decode(
+    resource: Resource, body: Any, options: WriteOptions, warnings: list[str], current: Object | None = None
+) -> Object:
+    """A fresh, pruned copy of a request body; raises 400 for a wrong kind or, with Strict, unknown fields.
+
+    Top-level parts that are the very ones of `current` (a patch left them alone) are taken over as they are.
+    """
+    kind = resource.kind
+    if not isinstance(body, dict):
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
+    _check_kind(resource, body)
+    kept = {key: part for key, part in body.items() if current is not None and part is current.get(key)}
+    changed = {key: part for key, part in body.items() if key not in kept}
+    _check_types(resource, changed)
+    unknown: list[str] = []
+    new: Object = {**prune(schema_of(resource), changed, "", unknown.append), **kept}
+    _report_unknown(resource, unknown, options, warnings)
+    new["apiVersion"], new["kind"] = kind.api_version, kind.kind
+    metadata = new.get("metadata")
+    new["metadata"] = dict(metadata) if isinstance(metadata, dict) else {}
+    return new
+
+
+def _check_kind(resource: Resource, body: Object) -> None:
+    kind = resource.kind
+    version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind
+    handled = f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
+    if version != kind.api_version:
+        if not resource.custom:
+            scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+            raise bad_request(f'{handled}no kind "{name}" is registered for version "{version}" {scheme}')
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+    if name == kind.kind:
+        return
+    if resource.custom:
+        error = field_invalid("kind", name, f"must be {kind.kind}")
+        raise invalid(kind.group, name, (body.get("metadata") or {}).get("name", ""), [error])
+    internal_group = kind.group.partition(".")[0] or "core"
+    raise bad_request(
+        f"{handled}converting ({kind.version}.{name}) to ({internal_group}.{kind.kind}): unknown conversion"
+    )
+
+
+def _check_types(resource: Resource, body: Object) -> None:
+    """Types of a core kind's fields, and of anybody's metadata, are read by Go before anything is validated."""
+    schema = schema_of(resource)
+    if not resource.custom:
+        wrong = mismatch(schema, body, "")
+        owner = resource.kind.kind
+    else:
+        metadata = schema.child("metadata")
+        wrong = mismatch(metadata, body.get("metadata"), "metadata") if metadata else None
+        owner = "ObjectMeta"
+    if not resource.custom and has_bad_quantity(schema, body):
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: quantities must match the '
+            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )
+    if wrong is not None:
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
+            f"{wrong.given} into Go struct field {_go_struct(owner, wrong.path)}.{wrong.path} of type {wrong.declared}"
+        )
+
+
+def _go_struct(owner: str, path: str) -> str:
+    """The struct that holds a field: `ObjectMeta.metadata.name`, `PodSpec.spec.priority`."""
+    first, _, rest = path.partition(".")
+    if first == "metadata":
+        return "ObjectMeta"
+    return f"{owner}Spec" if first == "spec" and rest else owner
+
+
+def schema_of(resource: Resource) -> Any:
+    return resource.schema or FREE_FORM
+
+
+def _report_unknown(resource: Resource, unknown: list[str], options: WriteOptions, warnings: list[str]) -> None:
+    if not unknown or options.field_validation == "Ignore":
+        return
+    texts = [f'unknown field "{path}"' for path in unknown]
+    if options.field_validation == "Strict":
+        kind = resource.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: '
+            + ", ".join(texts)
+        )
+    warnings.extend(texts)

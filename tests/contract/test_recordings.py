@@ -1,0 +1,38 @@
+"""Every recorded answer of a real server is still its answer, and the simulator's too."""
+
+from typing import Any
+
+import pytest
+
+from tests.contract import recordings
+from tests.contract.client import Api
+from tests.contract.differences import DIFFERENCES
+
+SCENARIOS = [
+    pytest.param(subject, name, id=f"{subject}: {name}")
+    for subject, found in recordings.all_scenarios().items()
+    for name in found
+]
+
+
+def test_there_are_at_least_250_answers_recorded() -> None:
+    answers = [one for subject in recordings.all_scenarios() for one in recordings.recorded(subject).values()]
+    assert sum(map(len, answers)) >= 250
+
+
+@pytest.mark.parametrize(("subject", "name"), SCENARIOS)
+def test_the_answers_are_the_recorded_ones(api: Api, subject: str, name: str) -> None:
+    steps = recordings.all_scenarios()[subject][name]
+    expected = recordings.recorded(subject)[name]
+
+    found = recordings.play(api, steps)
+
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if api.name == "simulator" and (f"{subject}: {name}", number) in DIFFERENCES:
+            assert one != other, f"step {number} of {name} is listed as a difference and is none any more"
+            continue
+        assert _words(one) == _words(other), one["request"]
+
+
+def _words(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer
