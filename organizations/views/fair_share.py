@@ -63,7 +63,9 @@ def fair_share(request: HttpRequest) -> HttpResponse:
     rows = board_rows(board, resource)
     if request.GET.get("format") == "csv":
         return _csv(pool, resource, rows)
-    context |= _stale(cluster) | _board_context(board, resource, rows) | _history(request, board, resource, rows)
+    context |= (
+        _stale(cluster) | _board_context(request, board, resource, rows) | _history(request, board, resource, rows)
+    )
     found = _found(rows, request.GET.get("q", "").strip()[:60])
     context |= {"q": request.GET.get("q", "").strip()[:60], "lines": presenting.lines_of(board, found[:MOST_ROWS])}
     context |= {"more_lines": max(len(found) - MOST_ROWS, 0), "nothing_found": not found}
@@ -114,8 +116,9 @@ def _stale(cluster: Cluster) -> dict[str, Any]:
     return {"stale": cluster_presenting.stale_sentences([(cluster, state)] if state.stale else [])}
 
 
-def _board_context(board: Board, resource: str, rows: list[Row]) -> dict[str, Any]:
+def _board_context(request: HttpRequest, board: Board, resource: str, rows: list[Row]) -> dict[str, Any]:
     totals = board_totals(board, resource)
+    seen = cluster_presenting.observed_topics(request.user, board.pool.cluster, "Node", "Pod")
     pairs, more = presenting.pairs_of(board, resource)
     tops = (max(row.held, row.asked, row.fair, row.deserved) for row in rows if not row.depth)
     return {
@@ -127,7 +130,7 @@ def _board_context(board: Board, resource: str, rows: list[Row]) -> dict[str, An
         "steps": steps_of(board, resource, totals),
         "pairs": pairs,
         "more_pairs": more,
-        "topics": f"organizations.Quota@{board.pool.cluster_id} clusters.Pod@{board.pool.cluster_id}",
+        "topics": " ".join(("organizations.Project", "organizations.Department", *seen)),
     }
 
 
