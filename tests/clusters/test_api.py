@@ -1,16 +1,14 @@
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
-from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry, User
 from clusters.models import Cluster
 from tests.clusters.builders import add_node
+from tests.runai_schema import check, send
 
-OPENAPI = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 ACCESS = {"name": "prod", "server": "https://10.0.0.1:6443", "token": "canary-secret"}
 
@@ -18,30 +16,6 @@ ACCESS = {"name": "prod", "server": "https://10.0.0.1:6443", "token": "canary-se
 @pytest.fixture
 def api(admin: User, client_of: Any) -> Client:
     return client_of(admin)
-
-
-def check(schema: str, document: Any) -> None:
-    if not OPENAPI.exists():
-        pytest.skip("needs ../shared/reference/runai-openapi.json")
-    spec = _with_null(json.loads(OPENAPI.read_text()))
-    Draft4Validator({**spec, "$ref": f"#/components/schemas/{schema}"}).validate(document)
-
-
-def _with_null(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_with_null(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    node = {key: _with_null(value) for key, value in node.items() if key not in ("example", "examples")}
-    if node.get("nullable") is True and "type" in node:
-        node["type"] = [node["type"], "null"]
-        if "enum" in node:
-            node["enum"] = [*node["enum"], None]
-    return node
-
-
-def send(api: Client, method: str, path: str, body: Any = None) -> Any:
-    return getattr(api, method)(path, data=json.dumps(body), content_type="application/json")
 
 
 def test_a_cluster_is_registered_read_renamed_and_removed(api: Client) -> None:

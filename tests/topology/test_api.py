@@ -1,19 +1,16 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry, User
 from clusters.models import Cluster, ClusterObject, Node
 from tests.clusters.builders import add_node
+from tests.runai_schema import check, send
 from tests.topology.conftest import HOST, RACK, ZONE
 from topology.models import NetworkTopology, NodePool
 
-OPENAPI = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -22,32 +19,6 @@ def api(admin: User, client_of: Any) -> Client:
     client = client_of(admin)
     client.defaults["HTTP_IF_MATCH"] = "*"  # If-Match has tests of its own in tests/api
     return client
-
-
-def check(schema: str, document: Any) -> None:
-    """The document against Run:ai's schema; skipped, by name, where the file is not there."""
-    if not OPENAPI.exists():
-        pytest.skip("needs ../shared/reference/runai-openapi.json")
-    spec = _with_null(json.loads(OPENAPI.read_text()))
-    Draft4Validator({**spec, "$ref": f"#/components/schemas/{schema}"}).validate(document)
-
-
-def _with_null(node: Any) -> Any:
-    """OpenAPI 3.0's `nullable` as JSON Schema says it."""
-    if isinstance(node, list):
-        return [_with_null(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    node = {key: _with_null(value) for key, value in node.items() if key not in ("example", "examples")}
-    if node.get("nullable") is True and "type" in node:
-        node["type"] = [node["type"], "null"]
-        if "enum" in node:
-            node["enum"] = [*node["enum"], None]
-    return node
-
-
-def send(api: Client, method: str, path: str, body: Any = None) -> Any:
-    return getattr(api, method)(path, data=json.dumps(body), content_type="application/json")
 
 
 def test_a_topology_is_created_listed_counted_and_deleted(api: Client, cluster: Cluster) -> None:

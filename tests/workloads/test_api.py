@@ -2,21 +2,19 @@
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from jsonschema import Draft4Validator
 
 from accounts.models import AuditEntry
 from clusters.models import Pod
+from tests.runai_schema import check, send
 from tests.workloads.samples import DISAGG, FICTION, MULTINODE
 from workloads.document import load
 from workloads.models import Workload
 
-OPENAPI = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
 PASTED = DISAGG.replace("runai-project-a", "runai-assistant")
 
 
@@ -24,31 +22,6 @@ PASTED = DISAGG.replace("runai-project-a", "runai-assistant")
 def api(researcher: Any, client_of: Any, quota: Any, topology: Any, nodes: Any) -> Client:
     client: Client = client_of(researcher)
     return client
-
-
-def check(schema: str, document: Any) -> None:
-    """The document against Run:ai's schema; skipped, by name, where the file is not there."""
-    if not OPENAPI.exists():
-        pytest.skip("needs ../shared/reference/runai-openapi.json")
-    spec = _with_null(json.loads(OPENAPI.read_text()))
-    Draft4Validator({**spec, "$ref": f"#/components/schemas/{schema}"}).validate(document)
-
-
-def _with_null(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_with_null(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    node = {key: _with_null(value) for key, value in node.items() if key not in ("example", "examples")}
-    if node.get("nullable") is True and "type" in node:
-        node["type"] = [node["type"], "null"]
-        if "enum" in node:
-            node["enum"] = [*node["enum"], None]
-    return node
-
-
-def send(api: Client, method: str, path: str, body: Any) -> Any:
-    return getattr(api, method)(path, data=json.dumps(body), content_type="application/json")
 
 
 def encoded(text: str) -> str:
