@@ -12,7 +12,7 @@ from clusters import kinds, wire
 from clusters.kinds import Kind
 from clusters.kube.client import ItemList
 from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
-from clusters.names import OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.names import GPU_RESOURCE, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.watcher import rows
 from clusters.watcher.scheduling import SCHEDULER_NAME
 
@@ -89,7 +89,17 @@ def keep_pod(pod: wire.PodObject) -> bool:
     labels = pod.metadata.labels or {}
     if pod.spec is not None and pod.spec.scheduler_name == SCHEDULER_NAME:
         return True
-    return WORKLOAD_LABEL in labels or QUEUE_LABEL in labels or rows.GRAPH_LABEL in labels or bool(rows.pod_gpus(pod))
+    return WORKLOAD_LABEL in labels or QUEUE_LABEL in labels or rows.GRAPH_LABEL in labels or _asks_for_gpus(pod)
+
+
+def _asks_for_gpus(pod: wire.PodObject) -> bool:
+    """Most pods of a cluster say nothing of GPUs: of those nothing needs to be added up."""
+    spec = pod.spec or wire.PodSpec()
+    says = rows.GPU_FRACTION_ANNOTATION in (pod.metadata.annotations or ()) or GPU_RESOURCE in (spec.overhead or ())
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        asked = container.resources or wire.Resources()
+        says = says or GPU_RESOURCE in (asked.requests or ()) or GPU_RESOURCE in (asked.limits or ())
+    return says and bool(rows.pod_gpus(pod))
 
 
 def keep_event(event: wire.EventObject) -> bool:

@@ -25,6 +25,8 @@ from clusters.watcher.observed import OBSERVED, ObservedKind  # noqa: E402
 from clusters.watcher.process import spare_the_collector  # noqa: E402
 from controlplane import prepare, simulated  # noqa: E402
 
+spare_the_collector()  # as the watcher does when it starts
+
 WATCHER = "bench"
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
@@ -62,7 +64,6 @@ def start_watch(cluster: Cluster, kinds: Iterable[ObservedKind], told: Iterable[
     """Streams that read; `flush` writes."""
     if not store.claim(cluster.pk, WATCHER):
         raise RuntimeError("another watcher has the cluster")
-    spare_the_collector()
     watch = ClusterWatch(cluster, WATCHER, tuple(told), tuple(kinds))
     watch.start_reading()
     return watch
