@@ -24,7 +24,6 @@ SOURCES = (("page", _("page")), ("api", "API"), ("command", _("command")), ("rec
 RULES = TableSpec(
     name="access-rules",
     row_template="accounts/rule_list.html#row",
-    topics=("accounts.AccessRule",),
     empty_template="accounts/rule_list.html#empty",
     columns=(
         Column(key="subject", label=_("Who"), sort=("wire_subject",), csv=lambda row: row.subject),
@@ -98,7 +97,6 @@ SERVICE_ACCOUNTS = TableSpec(
 KEYS = TableSpec(
     name="access-keys",
     row_template="accounts/key_list.html#row",
-    topics=("accounts.AccessKey",),
     empty_template="accounts/key_list.html#empty",
     columns=(
         Column(key="name", label=_("Name"), sort=("name",)),

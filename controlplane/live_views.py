@@ -74,7 +74,7 @@ def _may_hear(user: User, topic: str) -> bool:
         return False
     rows = model._default_manager.all()
     if not isinstance(rows, ScopedQuerySet):
-        return has_right(user, "nodes:read")
+        return has_right(user, "users:read" if app_label == User._meta.app_label else "nodes:read")
     if not has_right(user, rows.right):
         return False
     try:

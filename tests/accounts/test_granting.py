@@ -8,7 +8,8 @@ from redis import Redis
 from accounts.models import AccessRule, AuditEntry, ScopeType
 from accounts.permissions import RESEARCHER, VIEWER, Scope, has_right
 from accounts.scopes import Target
-from accounts.services import grant, revoke
+from accounts.services import Group, grant, revoke
+from controlplane import live_views
 from core.errors import InvalidInput, NotPermitted
 from core.live import CHANNEL
 from tests.conftest import make_user
@@ -69,3 +70,26 @@ def test_taking_a_role_reaches_the_persons_open_pages(admin, actor, project, bro
     assert f"accounts.User.{person.pk}" in json.loads(subscription.get_message(timeout=5)["data"])
     subscription.close()
     assert not AccessRule.objects.filter(user=person).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_taking_a_role_from_a_group_reaches_the_open_pages_of_its_people(admin, actor, project, broker_url):
+    people = [make_user(name) for name in ("lin", "mei")]
+    for person in people:
+        person.is_local, person.groups = False, ["ml-platform"]
+        person.save()
+    rule = grant(actor(admin), subject=Group("ml-platform"), role=RESEARCHER, target=target_of(project))
+    subscription = Redis.from_url(broker_url).pubsub(ignore_subscribe_messages=True)
+    subscription.subscribe(CHANNEL)
+    subscription.get_message(timeout=5)
+
+    revoke(actor(admin), rule=rule)
+
+    told = [json.loads(subscription.get_message(timeout=5)["data"]) for _ in people]
+    subscription.close()
+    assert {topic for topics in told for topic in topics} >= {f"accounts.User.{person.pk}" for person in people}
+
+
+def test_who_may_not_see_people_does_not_hear_of_changes_to_them(viewer, admin):
+    assert live_views._allowed(viewer.pk, ["accounts.User", "clusters.Node"]) == {"clusters.Node"}
+    assert live_views._allowed(admin.pk, ["accounts.User"]) == {"accounts.User"}
