@@ -17,6 +17,7 @@ from pathlib import Path
 
 from simulator.fleets.load import FLEETS
 from tests.cluster import binaries, platform
+from tests.cluster.conversion import converting
 from tests.cluster.running import PORTS, DidNotStart, RealCluster, are_free
 
 POINTER = "running"
@@ -125,12 +126,13 @@ async def _serving(given: argparse.Namespace, directory: Path) -> int:
     try:
         cluster.start()
         (directory / "ports.json").write_text(json.dumps(cluster.ports))
-        await platform.furnish(cluster, given.fleet)
-        await asyncio.to_thread(platform.register_account, cluster)
-        seconds, memory = time.monotonic() - began, cluster.memory() / 1024**2
-        (directory / "ready").touch()
-        _say(f"The real cluster is ready ({seconds:.1f} s, {memory:.0f} MiB): KUBECONFIG={cluster.kubeconfig}")
-        await platform.act(cluster, stop, grove_backend=given.grove_backend == "grove")
+        async with converting(cluster) as conversion_port:
+            await platform.furnish(cluster, given.fleet, conversion_port)
+            await asyncio.to_thread(platform.register_account, cluster)
+            seconds, memory = time.monotonic() - began, cluster.memory() / 1024**2
+            (directory / "ready").touch()
+            _say(f"The real cluster is ready ({seconds:.1f} s, {memory:.0f} MiB): KUBECONFIG={cluster.kubeconfig}")
+            await platform.act(cluster, stop, grove_backend=given.grove_backend == "grove")
     finally:
         await asyncio.to_thread(cluster.stop)
     return 0

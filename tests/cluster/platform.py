@@ -19,6 +19,7 @@ from simulator.api.kubeconfig import write_kubeconfig
 from simulator.client import KubeError, Object
 from simulator.fleets.load import FLEETS, complete
 from simulator.fleets.platform import Entry
+from tests.cluster.conversion import converted
 from tests.cluster.running import CONTROLLERS, RealCluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,10 +44,11 @@ def upstream_crds() -> list[Object]:
     return [document for path in sorted(UPSTREAM.glob("*/*.yaml")) for document in _documents(path)]
 
 
-def platform_crds() -> list[Object]:
-    """The upstream CRDs where they are at hand, ours for the rest."""
-    found = {crd["metadata"]["name"]: crd for crd in (*our_crds(), *upstream_crds())}
-    return list(found.values())
+def platform_crds(conversion_port: int, authority: str) -> list[Object]:
+    """The upstream CRDs where they are at hand, ours for the rest; what is converted is so by `conversion`."""
+    ours = [document for path in sorted(OURS.glob("*.yaml")) for document in _documents(path)]
+    found = {crd["metadata"]["name"]: crd for crd in (*ours, *upstream_crds())}
+    return [converted(crd, conversion_port, authority) for crd in found.values()]
 
 
 def _documents(path: Path) -> list[Object]:
@@ -133,10 +135,10 @@ def _eventually(ask: Callable[[], Object], enough: Callable[[Object], bool]) -> 
         time.sleep(0.1)
 
 
-async def furnish(cluster: RealCluster, fleet_name: str) -> None:
+async def furnish(cluster: RealCluster, fleet_name: str, conversion_port: int) -> None:
     """CRDs and fleet."""
     async with HttpClient.from_kubeconfig(cluster.kubeconfig) as client:
-        await install(client, platform_crds())
+        await install(client, platform_crds(conversion_port, cluster.certificates.authority_text))
         await load(client, fleet_name)
 
 
