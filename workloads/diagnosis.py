@@ -15,7 +15,7 @@ from clusters.selectors import watch_state
 from clusters.snapshot import pools_of, shard_snapshot
 from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_scene import Scene
-from scheduling.diagnosis_structs import Diagnosis
+from scheduling.diagnosis_structs import Code, Diagnosis
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Remedy
 from scheduling.structs import Pod as EnginePod
@@ -105,9 +105,16 @@ def _with_engine(
             remedies = () if large and len(diagnosis.causes) > 1 else find_remedies(scene, diagnosis, ground.pools)
             ruled = tuple(ruled_out(scene, diagnosis.causes))
             found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
+    found.sort(key=_only_gated)
     blocked = outside or any(each.diagnosis.causes for each in found)
     state = "waits" if blocked or not found else "starts"
     return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, ground.unknown)
+
+
+def _only_gated(group: GroupDiagnosis) -> bool:
+    """Whether a gang only waits behind gates, that is for another one: what that waits for is said first."""
+    codes = {cause.code for cause in group.diagnosis.causes}
+    return codes == {Code.PODS_GATED}
 
 
 @dataclass(frozen=True, slots=True)

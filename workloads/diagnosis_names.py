@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.permissions import has_right
+from accounts.permissions import has_right, reach
 from clusters.models import Node, Pod
 from organizations.models import Project, Quota
 from workloads.models import Workload
@@ -41,6 +41,8 @@ class Namer:
             (row.project.namespace, row.name): reverse("workloads:detail", args=[row.pk])
             for row in rows.select_related("project")
         }
+        where = reach(user, "workloads:read")
+        self._sees_all = where.everywhere or workload.cluster_id in where.clusters
         self.sees_nodes = has_right(user, "nodes:read")
         self._queues: dict[str, Quota] | None = None
 
@@ -60,8 +62,8 @@ class Namer:
         """A pod group: its workload's name, or the group's own where it has none."""
         namespace, _slash, name = key.partition("/")
         project = self._projects.get(namespace)
-        if project is None:
-            return Named(_("another project"))
+        if project is None:  # none of Muster's, or none that this person may see
+            return Named(name, "", namespace) if self._sees_all else Named(_("another project"))
         graph = self._graphs.get(key, "")
         return Named(graph or name, self._urls.get((namespace, graph), ""), project)
 

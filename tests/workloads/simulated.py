@@ -110,18 +110,21 @@ def observe(workload: Workload) -> Workload:
 
 
 async def judged(cluster: Cluster, space: str, pods: int) -> None:
-    """Wait until so many pods exist and each has a node or the scheduler's verdict."""
+    """Wait until so many pods are not gated and each of them has a node or the scheduler's verdict."""
 
     async def all_told() -> bool:
         found = await cluster.pods(space)
-        return len(found) >= pods and all(_told(pod) for pod in found)
+        free = [pod for pod in found if not pod["spec"].get("schedulingGates")]
+        return len(free) == pods and all(_told(pod) for pod in found)
 
     await cluster.wait_for(all_told, f"{pods} pods with a verdict")
 
 
 def _told(pod: dict[str, Any]) -> bool:
     conditions = pod["status"].get("conditions", ())
-    return bool(pod["spec"].get("nodeName")) or any(each.get("reason") == "Unschedulable" for each in conditions)
+    if pod["spec"].get("nodeName") or pod["spec"].get("schedulingGates"):
+        return True
+    return any(each.get("reason") == "Unschedulable" for each in conditions)
 
 
 def graph_of(workload: Workload) -> dict[str, Any]:

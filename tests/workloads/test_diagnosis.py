@@ -173,7 +173,7 @@ def test_a_rack_that_another_project_holds_is_full_for_now(waits: Any, admin: An
     cause = told["causes"][0]
     assert (cause["permanent"], cause["numbers"]["asked"], cause["numbers"]["free"]) == (False, 16, 8)
     assert [(row["name"], row["usable"], row["free"]) for row in cause["domains"]] == [("r0", 16, 8), ("r1", 16, 8)]
-    assert [holder["amount"] for holder in cause["holders"]] == [8]
+    assert [(holder["amount"], holder["project"]) for holder in cause["holders"]] == [(8, "elsewhere")]
 
     seen = told_to(viewer_of(workload.project), workload)
     assert [holder["name"] for holder in seen["causes"][0]["holders"]] == ["another project"]
@@ -236,6 +236,38 @@ def test_field_report_23_the_operator_refuses_a_queue_that_does_not_exist(waits:
     told = told_to(admin, workload)
     assert codes(told) == ["QueueRefused"]
     assert told["causes"][0]["names"]["queue"] == "assistant"
+
+
+MULTINODE = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata:
+  name: qwen
+spec:
+  backendFramework: sglang
+  components:
+    - name: decode
+      type: decode
+      replicas: 2
+      minAvailable: 1
+      multinode: {nodeCount: 2}
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.6.1
+              command: [python3, -m, dynamo.sglang]
+              args: [--model-path, Qwen/Qwen3-32B, --tp-size, "16"]
+              resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def test_field_report_31_gated_replicas_are_said_to_be_and_what_their_base_waits_for(waits: Any, admin: Any) -> None:
+    told = told_to(admin, waits(MULTINODE, nodes=[node("n0", "z1.r0")], pods=2))
+    assert codes(told)[0] == "PoolTooSmall"
+    assert "PodsGated" in codes(told)
+    gated = next(cause for cause in told["causes"] if cause["code"] == "PodsGated")
+    assert "Grove holds them back" in gated["text"]
 
 
 def test_nothing_is_named_where_the_cluster_is_not_heard(waits: Any, admin: Any, cluster: Cluster) -> None:
