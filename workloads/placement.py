@@ -142,7 +142,7 @@ class _View:
             "gpus": sum(pod.requests.gpu for pod in given.pods),
             "components": [{"name": n, "pods": count, "placed": found[n]} for n, count in wanted.items()],
             "levels": [_level(level) for level in gang.levels],
-            "reasons": [reason.message for reason in gang.reasons],
+            "reasons": list(dict.fromkeys(reason.message for reason in gang.reasons)),
             "evicted": self._victims(gang.evicted),
             "roomAfter": [[self._holder(key) for key in each] for each in gang.room_after],
             "waitsFor": gang.waits_for.rpartition("/")[2],

@@ -50,10 +50,14 @@ def gang_line(gang: Json) -> str:
     if gang["waitsFor"] and not gang["placed"]:
         return _("starts after %(gang)s") % {"gang": gang["waitsFor"]}
     if gang["placed"] == gang["pods"]:
-        return _("all %(n)s pods placed, %(gpus)s GPUs") % words
+        line = ngettext("its %(n)s pod placed, %(gpus)s GPUs", "all %(n)s pods placed, %(gpus)s GPUs", gang["pods"])
+        return line % words
     if gang["placed"]:
         return _("%(placed)s of %(n)s pods placed; the others wait") % words
-    return _("none of %(n)s pods placed, %(gpus)s GPUs asked") % words
+    line = ngettext(
+        "its %(n)s pod not placed, %(gpus)s GPUs asked", "none of %(n)s pods placed, %(gpus)s GPUs asked", gang["pods"]
+    )
+    return line % words
 
 
 def level_line(level: Json) -> str:
@@ -61,14 +65,14 @@ def level_line(level: Json) -> str:
     words = {
         "reached": short(level["reached"]),
         "domain": level["domain"].rpartition(".")[2],
-        "asked": short(level["required"] or level["preferred"]),
+        "asked": short(level["preferred"] or level["required"]),
     }
     if not level["reached"]:
         return _("shares no %(asked)s") % words if level["equal"] else _("wants one %(asked)s") % words
     if level["kept"]:
         line = _("one %(reached)s, as asked: %(domain)s") % words
     else:
-        line = _("one %(reached)s (%(domain)s), though one %(asked)s was asked") % words
+        line = _("one %(reached)s (%(domain)s), though one %(asked)s was preferred") % words
     if level["equal"] > 1:
         equal = ngettext("one of %(n)d that are equally good", "one of %(n)d that are equally good", level["equal"])
         line = f"{line}; {equal % {'n': level['equal']}}"
@@ -77,14 +81,16 @@ def level_line(level: Json) -> str:
 
 def victim_line(victim: Json) -> str:
     """Who goes for it."""
-    words = {"pods": number(victim["pods"]), "gpus": number(victim["gpus"]), "who": holder_name(victim)}
-    if victim["moved"] == victim["pods"]:
-        return _("%(who)s: %(pods)s pods move to other nodes") % words
-    action = {
-        "Preempt": _("%(who)s: %(pods)s pods go, it has a lower priority in the same queue"),
-        "Reclaim": _("%(who)s: %(pods)s pods go, its queue holds more than its share"),
-    }.get(victim["action"], _("%(who)s: %(pods)s pods go"))
-    return action % words
+    count = victim["pods"]
+    pods = ngettext("%(n)s pod", "%(n)s pods", count) % {"n": number(count)}
+    if victim["moved"] == count:
+        line = _("%(who)s: %(pods)s would move to other nodes")
+    else:
+        line = {
+            "Preempt": _("%(who)s: %(pods)s would go, of a lower priority in the same queue"),
+            "Reclaim": _("%(who)s: %(pods)s would go, since its queue holds more than its share"),
+        }.get(victim["action"], _("%(who)s: %(pods)s would go"))
+    return line % {"pods": pods, "who": holder_name(victim)}
 
 
 def room_line(holders: Sequence[Json]) -> str:
@@ -141,12 +147,10 @@ def unknown_lines(preview: Json) -> list[str]:
         "podLabels": _("Some pods mind labels of other pods that are not kept."),
         "stale": _("The cluster is not heard at the moment."),
     }
-    found = []
-    for code in preview.get("unknown", ()):
-        kind, _colon, plural = code.partition(":")
-        text = _("The list of %(kind)s could not be read.") % {"kind": plural} if plural else sentences.get(kind, "")
-        found += [text] if text else []
-    return found
+    codes = [code.partition(":") for code in preview.get("unknown", ())]
+    found = [sentences[kind] for kind, _colon, plural in codes if not plural and kind in sentences]
+    unread = ", ".join(plural for _kind, _colon, plural in codes if plural)
+    return [*found, _("These lists could not be read: %(kinds)s.") % {"kinds": unread}] if unread else found
 
 
 def short(level: str) -> str:
