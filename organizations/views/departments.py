@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
-from clusters.kinds import KAI_QUEUE
 from clusters.selectors import chosen_cluster
 from core.fragments import render_fragment
 from core.tables import build_table, table_response
@@ -26,9 +25,7 @@ from organizations.quota import total
 from organizations.tables import DEPARTMENTS
 from organizations.views import shared
 from organizations.wording import conditions_of
-from topology.history import timeline
 from topology.models import NodePool
-from topology.presenting import comparison
 
 RIGHT = "department:create"
 
@@ -115,16 +112,14 @@ def department_detail(request: HttpRequest, pk: str) -> HttpResponse:
 def department_events(request: HttpRequest, pk: str) -> HttpResponse:
     """What happened to it."""
     department, head = _head(request, pk, "events")
-    objects = [(KAI_QUEUE.kind, block.quota.queue_name) for block in head["matrix"]]
-    return render(request, "organizations/events.html", {**head, "events": timeline(request.user, department, objects)})
+    return shared.events_page(request, department, head)
 
 
 @require_GET
 def department_yaml(request: HttpRequest, pk: str) -> HttpResponse:
     """The queues that we apply, those that the cluster has, the difference."""
     department, head = _head(request, pk, "yaml")
-    wanted = presenting.wanted_objects(department, head["matrix"])
-    return render(request, "organizations/yaml.html", {**head, **comparison(department.cluster_id, wanted)})
+    return shared.yaml_page(request, department, head)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

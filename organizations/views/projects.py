@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
-from clusters.kinds import KAI_QUEUE
 from clusters.selectors import chosen_cluster
 from core.errors import Conflict, NotFound
 from core.tables import build_table, table_response
@@ -25,8 +24,6 @@ from organizations.services import ProjectInput
 from organizations.tables import PROJECTS
 from organizations.views import shared
 from organizations.wording import conditions_of
-from topology.history import timeline
-from topology.presenting import comparison
 from topology.protection import protecting_rows
 
 RIGHT = "project:create"
@@ -162,16 +159,14 @@ def secret_delete(request: HttpRequest, pk: str, secret: int) -> HttpResponse:
 def project_events(request: HttpRequest, pk: str) -> HttpResponse:
     """What happened to it."""
     project, head = _head(request, pk, "events")
-    objects = [(KAI_QUEUE.kind, block.quota.queue_name) for block in head["matrix"]]
-    return render(request, "organizations/events.html", {**head, "events": timeline(request.user, project, objects)})
+    return shared.events_page(request, project, head)
 
 
 @require_GET
 def project_yaml(request: HttpRequest, pk: str) -> HttpResponse:
     """Namespace and queues that we apply, what the cluster has, the difference."""
     project, head = _head(request, pk, "yaml")
-    wanted = presenting.wanted_objects(project, head["matrix"])
-    return render(request, "organizations/yaml.html", {**head, **comparison(project.cluster_id, wanted)})
+    return shared.yaml_page(request, project, head)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,6 +1,6 @@
 """What the pages of departments and projects share: the matrix of a form, warnings, what is wrong with queues."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -13,16 +13,19 @@ from django.utils.translation import gettext as _
 from accounts.permissions import Scope, has_right
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
+from clusters.kinds import KAI_QUEUE
 from clusters.models import Cluster
 from core.errors import Conflict, InvalidInput, Stale
-from organizations import cluster_queues
+from organizations import cluster_queues, presenting
 from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
 from organizations.impact import quota_impact, warnings_of
 from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
+from topology.history import timeline
 from topology.impact import Shown
 from topology.impact_words import hits_of, impact_items, opened, sealed
 from topology.models import NodePool
+from topology.presenting import comparison
 
 Row = Department | Project
 
@@ -143,3 +146,15 @@ def generation_of(request: HttpRequest) -> int | None:
     """The generation that the form was opened with."""
     text = request.POST.get("generation", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else None
+
+
+def events_page(request: HttpRequest, row: Row, head: Mapping[str, Any]) -> HttpResponse:
+    """What happened to it and to its queues."""
+    objects = [(KAI_QUEUE.kind, block.quota.queue_name) for block in head["matrix"]]
+    return render(request, "organizations/events.html", {**head, "events": timeline(request.user, row, objects)})
+
+
+def yaml_page(request: HttpRequest, row: Row, head: Mapping[str, Any]) -> HttpResponse:
+    """What we apply, what the cluster has, the difference."""
+    wanted = presenting.wanted_objects(row, head["matrix"])
+    return render(request, "organizations/yaml.html", {**head, **comparison(row.cluster_id, wanted)})
