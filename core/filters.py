@@ -32,6 +32,7 @@ MAX_VALUE_LENGTH = 200
 MAX_TERMS = 20
 MAX_SEARCH_LENGTH = 200
 MAX_SEARCH_WORDS = 8
+YEARS = range(2, 9999)  # with room for any offset from UTC
 NUMBER_BOUND = Decimal(10) ** 15
 
 _LOOKUPS: Mapping[str, str] = {
@@ -203,7 +204,7 @@ def _parse_time(field: str, raw: str) -> datetime:
         moment = day = None
     if moment is None and day is not None:
         moment = datetime.combine(day, datetime.min.time(), tzinfo=get_current_timezone())
-    if moment is None:
+    if moment is None or moment.year not in YEARS:
         raise InvalidInput.of(
             field,
             gettext("“%(value)s” is not a time.") % {"value": _shown(raw)},

@@ -153,6 +153,8 @@ def test_filter_terms_are_anded(pools, terms, names):
         ("gpus==NaN", "filterBy.gpus", "a decimal number"),
         ("createdAt>=yesterday", "filterBy.createdAt", "2026-11-29T14:00:00Z"),
         ("createdAt>=2021-13-45", "filterBy.createdAt", "2026-11-29T14:00:00Z"),
+        ("createdAt>=0001-01-01T00:00:00%2B14:00", "filterBy.createdAt", "2026-11-29T14:00:00Z"),
+        ("createdAt<=9999-12-31T23:59:59-14:00", "filterBy.createdAt", "2026-11-29T14:00:00Z"),
         ("phase==Gone", "filterBy.phase", "Ready, Empty"),
         ("name==a%00b", "filterBy.name", "up to 200 characters"),
     ],
