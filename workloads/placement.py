@@ -214,7 +214,7 @@ class _View:
             topology.links,
             model_of(self.submission.document),
         )
-        return asdict(found) if found else None
+        return {_camel(key): value for key, value in asdict(found).items()} if found else None
 
     def _on(self, graph: Graph, role: str, placed: Mapping[str, str]) -> Sequence[str]:
         names = {component.name for component in graph.components if component.role == role}
@@ -247,3 +247,8 @@ def _level(level: LevelReached) -> Json:
         "equal": level.equal,
         "kept": level.kept,
     }
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(word.capitalize() for word in rest)

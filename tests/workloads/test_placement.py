@@ -134,7 +134,7 @@ def test_a_graph_that_fits_shows_nodes_level_distance_and_quota(observed: Any, p
     level = found["gangs"][0]["levels"][0]
     assert (level["reached"], level["domain"], level["equal"], level["kept"]) == (RACKS[1], "z1.z1-r1", 4, True)
     distance = found["distance"]
-    assert (distance["level"], distance["latency_microseconds"], distance["assumed"]) == (RACKS[1], 200.0, True)
+    assert (distance["level"], distance["latencyMicroseconds"], distance["assumed"]) == (RACKS[1], 200.0, True)
     # 28 layers × 2 × 8 heads × 128 × 2 bytes = 114,688 bytes a token; 4,000 tokens at 100 GB/s, and 0.2 ms.
     assert (distance["bytes"], distance["milliseconds"]) == (458_752_000, 4.788)
     queue = next(each for each in found["queues"] if each["name"] == "assistant")
