@@ -41,8 +41,6 @@ from scheduling.diagnosis_structs import ORDER, Cause, Code, Diagnosis, Obstacle
 
 Finder = Callable[[Scene], Iterator[Obstacle]]
 
-ROOM_CODES = (Code.LEVEL_FULL, Code.LEVEL_FRAGMENTED, Code.POOL_FULL, Code.POOL_FRAGMENTED)
-
 
 def diagnose(scene: Scene) -> Diagnosis:
     """Why the scene's pod group waits. Raises KeyError when the snapshot has no such group."""

@@ -44,7 +44,6 @@ class Facts:
     graph: Mapping[str, Any] | None
     lost: Sequence[str] = ()
     events: Sequence[tuple[str, str]] = ()
-    synced: bool = True
 
     def condition(self, type_: str) -> Mapping[str, Any] | None:
         """The condition of this type where it is False."""

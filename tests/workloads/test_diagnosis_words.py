@@ -1,0 +1,63 @@
+"""The sentences: every code has one, none lacks a number or a name, none shows float noise."""
+
+import re
+
+import pytest
+
+from scheduling.diagnosis import diagnose
+from scheduling.diagnosis_structs import Code
+from scheduling.remedies import find_remedies
+from scheduling.remedy_structs import Act
+from tests.scheduling.situations import situation
+from workloads.diagnosis_sentences import ACTS, CAUSES
+from workloads.diagnosis_words import act_sentence, amount, cause_sentence, cause_title
+
+MAY_BE_EMPTY = ("QueueUnset", "TopologyMissing", "SelectorMatchesTooFew", "LevelUnknown")
+
+
+def test_every_code_and_every_act_has_its_words() -> None:
+    assert {str(code) for code in Code} <= CAUSES.keys()
+    assert {str(act) for act in Act} <= ACTS.keys()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sentences_lack_nothing_and_have_no_float_noise(seed: int) -> None:
+    _, broken, _ = situation(seed)
+    found = diagnose(broken)
+    for cause in found.causes:
+        text = cause_sentence(cause.code, cause.names, cause.numbers)
+        assert cause_title(cause.code)
+        assert "–" not in text or cause.code in MAY_BE_EMPTY, text
+        assert "%(" not in text
+        assert not re.search(r"\d\.\d{4,}", text), text
+    for remedy in find_remedies(broken, found):
+        for step in remedy.steps:
+            names = {**step.names, "nodeList": "n0"}
+            text = act_sentence(step.act, names, step.numbers)
+            assert "–" not in text, (step.act, text)
+
+
+def test_amounts_are_in_the_unit_of_their_resource() -> None:
+    assert (amount(0.1 + 0.2), amount(-1), amount(1500, "cpu"), amount(3 * 2**30, "memory")) == (
+        "0.3",
+        "unlimited",
+        "1.5",
+        "3",
+    )
+
+
+def test_a_memory_quota_is_said_in_gib_and_the_queue_with_it() -> None:
+    names = {"queue": "research", "resource": "memory"}
+    numbers = {"bound": 2.0**30, "held": 0.0, "asked": 3 * 2.0**30, "short": 2 * 2.0**30}
+    assert cause_sentence("OverLimit", names, numbers) == (
+        "The limit of queue research is 1 GiB of memory; 0 are held and this asks for 3: 2 too many."
+    )
+
+
+def test_enough_gpus_in_the_wrong_pieces_are_not_called_too_few() -> None:
+    names = {"level": "rack", "domain": "r0"}
+    numbers = {"asked": 15.0, "largest": 16.0, "pods": 3.0, "fit": 2.0, "largestPod": 5.0}
+    assert cause_sentence("LevelTooSmall", names, numbers) == (
+        "Its pods of up to 5 GPUs never fit one rack: of 3 at most 2 fit, even where all 16 GPUs are free. It can never"
+        " start as written."
+    )
