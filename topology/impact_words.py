@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.core import signing
+from django.db.models import Model
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -11,7 +13,6 @@ from core.templatetags.quantities import number
 from topology.impact import Shown
 from topology.wording import short_key
 
-SALT = "topology.impact"
 MAX_AGE = 24 * 3600
 MOST_NAMED = 5
 
@@ -196,15 +197,19 @@ def hits_of(shown: Shown) -> list[Item]:
     ]
 
 
-def sealed(shown: Shown) -> str:
-    """What was shown, signed, for a hidden field: the audit entry keeps what the person saw."""
-    return signing.dumps(shown, salt=SALT, compress=True)
+def sealed(request: HttpRequest, row: Model, shown: Shown) -> str:
+    """What was shown to this person of this row, signed, for the hidden field `impact`: the audit entry keeps it."""
+    return signing.dumps(shown, salt=_salt(request, row), compress=True)
 
 
-def opened(text: str) -> Shown | None:
-    """What `sealed` made; None where it is missing, altered or older than a day."""
+def opened(request: HttpRequest, row: Model) -> Shown | None:
+    """What `sealed` made, sent back; None where it is missing, altered, older than a day, or of another row."""
     try:
-        found = signing.loads(text, salt=SALT, max_age=MAX_AGE)
+        found = signing.loads(request.POST.get("impact", ""), salt=_salt(request, row), max_age=MAX_AGE)
     except signing.BadSignature:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _salt(request: HttpRequest, row: Model) -> str:
+    return f"topology.impact:{request.user.pk}:{row._meta.label}:{row.pk}"

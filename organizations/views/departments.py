@@ -160,7 +160,7 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
         context,
         lambda shown: services.delete_department(actor_of(request), department=department, impact=shown),
         "organizations:department-list",
-        deletion_impact(request.user, department, now=timezone.now()),
+        (department, deletion_impact(request.user, department, now=timezone.now())),
     )
 
 

@@ -207,7 +207,7 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
         context,
         lambda shown: services.delete_project(actor_of(request), project=project, impact=shown),
         "organizations:project-list",
-        deletion_impact(request.user, project, now=timezone.now()),
+        (project, deletion_impact(request.user, project, now=timezone.now())),
     )
 
 

@@ -92,7 +92,7 @@ def edit_page(
     seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:
         warnings, seal = _effects(request, matrix, row)
-        description, shown = form.cleaned_data["description"].strip(), opened(request.POST.get("impact", ""))
+        description, shown = form.cleaned_data["description"].strip(), opened(request, row)
         if not warnings and save(form, lambda: update(description, matrix, shown)) is not None:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
             return redirect(f"organizations:{head['kind']}-detail", row.pk)
@@ -112,7 +112,7 @@ def _effects(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[
     if request.POST.get("confirmed"):
         return [], ""
     shown = quota_impact(request.user, row, matrix.inputs, now=timezone.now())
-    return [*warned(request, matrix, row), *impact_items(shown)], sealed(shown)
+    return [*warned(request, matrix, row), *impact_items(shown)], sealed(request, row, shown)
 
 
 def confirm_page(
@@ -120,18 +120,19 @@ def confirm_page(
     context: dict[str, Any],
     act: Callable[[Shown | None], object],
     list_name: str,
-    shown: Shown,
+    effects: tuple[Row, Shown],
 ) -> HttpResponse:
     """The page of a destructive act: asks, with what it hits and the name to type; then does it.
 
-    `shown` are its effects on work and shares; `act` gets those that the person confirmed.
+    `effects` are the row and what its deletion does to work and shares; `act` gets what the person confirmed.
     """
     error = ""
-    context = {**context, "hits": [*context["hits"], *hits_of(shown)], "impact": sealed(shown)}
+    row, shown = effects
+    context = {**context, "hits": [*context["hits"], *hits_of(shown)], "impact": sealed(request, row, shown)}
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == context["name"]:
             try:
-                act(opened(request.POST.get("impact", "")))
+                act(opened(request, row))
             except Conflict as refused:
                 error = refused.message
             else:

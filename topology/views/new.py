@@ -81,7 +81,7 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
                 topology=row.row,
                 name=draft.name,
                 levels=draft.levels,
-                impact=opened(request.POST.get("impact", "")),
+                impact=opened(request, row.row),
             )
         except (InvalidInput, Conflict) as error:
             return _again(request, context, error)
@@ -95,7 +95,7 @@ def _effects(request: HttpRequest, topology: NetworkTopology, draft: Draft) -> d
     if not draft.levels or (list(draft.levels) == list(topology.levels) and request.method != "POST"):
         return {"warnings": [], "impact": ""}
     shown = topology_replacement(request.user, topology, draft.levels, now=timezone.now())
-    return {"warnings": impact_items(shown), "impact": sealed(shown)}
+    return {"warnings": impact_items(shown), "impact": sealed(request, topology, shown)}
 
 
 def _fields_of(row: TopologyRow, given: QueryDict) -> QueryDict:

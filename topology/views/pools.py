@@ -192,7 +192,7 @@ def _effects(request: HttpRequest, pool: NodePool, changes: services.NodePoolCha
         return {}
     shown = pool_change(request.user, pool, changes, now=timezone.now())
     items = impact_items(shown)
-    return {"warnings": items, "impact": sealed(shown)} if items else {}
+    return {"warnings": items, "impact": sealed(request, pool, shown)} if items else {}
 
 
 def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -> bool:
@@ -204,7 +204,7 @@ def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -
             pool=pool,
             changes=form.changes(),
             expected_generation=generation,
-            impact=opened(request.POST.get("impact", "")),
+            impact=opened(request, pool),
         )
     except InvalidInput as error:
         add_faults(form, error)
@@ -226,7 +226,7 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     if effects:
         context = {**_head(request, pk, "overview")[1], **effects, "chosen": chosen, "topology": topology}
         return render(request, "topology/node_pool_attach.html", context, status=422)
-    shown = opened(request.POST.get("impact", ""))
+    shown = opened(request, pool)
     try:
         if topology is None:
             services.detach_topology(actor_of(request), pool=pool, impact=shown)
@@ -248,7 +248,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == pool.name:
             try:
-                services.delete_node_pool(actor_of(request), pool=pool, impact=opened(request.POST.get("impact", "")))
+                services.delete_node_pool(actor_of(request), pool=pool, impact=opened(request, pool))
             except Conflict as refused:
                 error = refused.message
             else:
@@ -260,7 +260,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete node pool %(name)s") % {"name": pool.name},
         "hits": [*_hits(pool), *hits_of(shown)],
-        "impact": sealed(shown),
+        "impact": sealed(request, pool, shown),
         "name": pool.name,
         "act": _("Delete node pool"),
         "action_url": reverse("topology:node-pool-delete", args=[pool.pk]),

@@ -183,9 +183,7 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("confirm", "").strip() == row.name:
             try:
-                services.delete_topology(
-                    actor_of(request), topology=row.row, impact=opened(request.POST.get("impact", ""))
-                )
+                services.delete_topology(actor_of(request), topology=row.row, impact=opened(request, row.row))
             except Conflict as refused:
                 error = refused.message
             else:
@@ -197,7 +195,7 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete network topology %(name)s") % {"name": row.name},
         "hits": [*_hits(row), *hits_of(shown)],
-        "impact": sealed(shown),
+        "impact": sealed(request, row.row, shown),
         "name": row.name,
         "act": _("Delete topology"),
         "action_url": reverse("topology:topology-delete", args=[row.id]),
