@@ -290,3 +290,13 @@ def test_page_part_and_api_tell_the_same(waits: Any, admin: Any, client_of: Any,
     assert codes(told) == ["LevelTooSmall"]
     assert client_of(outsider).get(f"/api/v1/workloads/{workload.pk}/diagnosis").status_code == 404
     assert client_of(outsider).get(reverse("workloads:why", args=[workload.pk])).status_code == 404
+
+
+def test_on_a_large_cluster_the_page_does_not_wait_for_it(waits: Any, admin: Any, client_of: Any) -> None:
+    nodes = [node(f"n{index}", f"z1.r{index // 2}") for index in range(70)]
+    workload = waits(graph(replicas=3, required=RACK), nodes=nodes, pods=3)
+    client, part = client_of(admin), reverse("workloads:why", args=[workload.pk])
+    page = client.get(reverse("workloads:detail", args=[workload.pk]))
+    assert "told" not in page.context
+    assert f'hx-get="{part}"' in page.content.decode()
+    assert "It asks for 24 GPUs inside one rack." in client.get(part).content.decode()

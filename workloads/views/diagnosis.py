@@ -7,13 +7,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from clusters.kept import LARGE_NODES
 from clusters.models import Node
 from workloads import selectors
 from workloads.diagnosis_telling import told_to
 from workloads.models import Workload
 from workloads.selectors import Person
 
+INLINE_NODES = 64
+"""On larger clusters the page does not wait for the diagnosis."""
 SILENT = ("Running", "Stopped", "Stopping", "Deleting", "Completed")
 
 
@@ -28,6 +29,6 @@ def why_context(user: Person, workload: Workload) -> dict[str, Any]:
     """What the workload's page needs of it: the diagnosis, or where to fetch it."""
     if workload.phase in SILENT or workload.is_being_deleted:
         return {"shows_why": False}
-    if Node.objects.filter(cluster=workload.cluster_id).count() > LARGE_NODES:
+    if Node.objects.filter(cluster=workload.cluster_id).count() > INLINE_NODES:
         return {"shows_why": True, "why_url": reverse("workloads:why", args=[workload.pk])}
     return {"shows_why": True, "told": told_to(user, workload)}
