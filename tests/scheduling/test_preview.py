@@ -225,3 +225,21 @@ def test_previews_one_after_the_other_are_what_a_cycle_with_the_gang_does(seed: 
         if found.verdict is Verdict.NEVER:
             alone = joined(msgspec.structs.replace(base, podgroups=(), pods=()), new)
             assert run_cycle(alone).bound == {}
+
+
+@pytest.mark.parametrize("held", [0, 3])
+def test_pods_that_share_gpus_are_previewed_as_the_cycle_places_them(held: int):
+    cluster = fleet()
+    for index in range(held):
+        cluster.gang(f"half{index}", 0, on=("n0",), pod={"gpu_fraction": 0.5})
+    base = cluster.snapshot()
+    new = gang("new", 0, 0, 0)
+    pods = tuple(msgspec.structs.replace(pod, gpu_fraction=0.5) for pod in new.pods)
+    new = msgspec.structs.replace(new, pods=pods)
+    shard = PreparedShard(base)
+
+    first, again = shard.preview([new]), shard.preview([new])
+
+    assert first.verdict is Verdict.NOW
+    assert first.gangs[0].placed == run_cycle(joined(base, new)).bound
+    assert again == first
