@@ -55,3 +55,5 @@ def test_the_threaded_client_does_the_whole_job(configuration: Any, cluster_id: 
 
     client = ThreadedApiClient(configuration)
     do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
+    client.pool.close()
+    client.pool.join()

@@ -47,6 +47,8 @@ def test_the_threaded_client_does_the_whole_job(muster: Muster, key: Any) -> Non
     do_everything(
         Job(client, cluster_id(muster), blueprint("vllm-aggregated"), lambda answer: answer.get(60).data, "b")
     )
+    client.pool.close()
+    client.pool.join()
 
 
 def test_of_many_posts_with_one_key_one_is_run(muster: Muster) -> None:
