@@ -9,11 +9,14 @@ from django.test import Client
 from django.urls import reverse
 
 from clusters.models import Cluster
+from tests.workloads import test_placement as rows
 from tests.workloads.conftest import RACKS
-from tests.workloads.test_placement import ALL_NODES, graph, observed, occupy  # noqa: F401 (a fixture)
+from tests.workloads.test_placement import ALL_NODES, graph, occupy
 from workloads.models import Workload
 
 pytestmark = pytest.mark.django_db
+
+observed = rows.observed
 
 
 def fragment(client: Client, project: Any, source: str, status: int = 200, **more: str) -> str:
@@ -23,7 +26,7 @@ def fragment(client: Client, project: Any, source: str, status: int = 200, **mor
     return answer.content.decode()
 
 
-def test_the_page_fetches_the_preview_as_the_form_changes(observed: Cluster, client: Client, admin: Any) -> None:  # noqa: F811
+def test_the_page_fetches_the_preview_as_the_form_changes(observed: Cluster, client: Client, admin: Any) -> None:
     client.force_login(admin)
 
     page = client.get(reverse("workloads:new")).content.decode()
@@ -37,7 +40,7 @@ def test_verdict_nodes_level_distance_and_quota_are_shown(
     observed: Cluster,
     project: Any,
     client: Client,
-    admin: Any,  # noqa: F811
+    admin: Any,
 ) -> None:
     client.force_login(admin)
 
@@ -52,7 +55,7 @@ def test_verdict_nodes_level_distance_and_quota_are_shown(
     assert "<svg" in shown
 
 
-def test_an_alternative_is_offered_and_taken(observed: Cluster, project: Any, client: Client, admin: Any) -> None:  # noqa: F811
+def test_an_alternative_is_offered_and_taken(observed: Cluster, project: Any, client: Client, admin: Any) -> None:
     for node in ALL_NODES:
         occupy(observed, node, 4)
     client.force_login(admin)
@@ -74,7 +77,7 @@ def test_a_field_that_no_preview_offers_is_not_set(
     observed: Cluster,
     project: Any,
     client: Client,
-    admin: Any,  # noqa: F811
+    admin: Any,
 ) -> None:
     client.force_login(admin)
     posted = {"project": str(project.pk), "source": graph(1, 1), "view": "yaml", "alternative": "action=submit"}
@@ -87,7 +90,7 @@ def test_a_document_that_cannot_be_read_has_no_preview(
     observed: Cluster,
     project: Any,
     client: Client,
-    admin: Any,  # noqa: F811
+    admin: Any,
 ) -> None:
     client.force_login(admin)
 
@@ -98,7 +101,7 @@ def test_who_may_submit_nowhere_gets_no_preview(
     observed: Cluster,
     project: Any,
     client: Client,
-    viewer: Any,  # noqa: F811
+    viewer: Any,
 ) -> None:
     client.force_login(viewer)
 
@@ -115,7 +118,7 @@ def test_rest_and_dry_run_give_the_pages_answer(
     observed: Cluster,
     project: Any,
     client: Client,
-    admin: Any,  # noqa: F811
+    admin: Any,
 ) -> None:
     client.force_login(admin)
     encoded = base64.b64encode(graph(8, 8, required=RACKS[1]).encode()).decode()
@@ -138,7 +141,7 @@ def test_a_preview_by_rest_names_what_is_wrong(
     observed: Cluster,
     project: Any,
     client: Client,
-    admin: Any,  # noqa: F811
+    admin: Any,
 ) -> None:
     client.force_login(admin)
 
