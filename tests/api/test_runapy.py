@@ -1,6 +1,7 @@
 """The official Run:ai client, unmodified, over HTTP: every group, synchronous and threaded. Each answer is held
 against Run:ai's document by the suite's middleware."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -57,3 +58,21 @@ def test_the_threaded_client_does_the_whole_job(configuration: Any, cluster_id: 
     do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
     client.pool.close()
     client.pool.join()
+
+
+def test_the_asynchronous_client_writes_and_lists_while_its_token_holds(configuration: Any, cluster_id: str) -> None:
+    from runai.api.network_topologies_api import NetworkTopologiesApi
+    from runai.api_client import AsyncApiClient
+
+    async def work() -> tuple[Any, Any]:
+        async with AsyncApiClient(configuration) as client:
+            topologies = NetworkTopologiesApi(client)
+            # It sends a JSON string that holds the JSON document (runai.md §9.5).
+            body = {"name": "dc", "clusterId": cluster_id, "levels": ["kubernetes.io/hostname"]}
+            made = await topologies.create_network_topology(body)
+            return made, await topologies.get_network_topologies(filter_by=["name==dc"])
+
+    made, listed = asyncio.run(work())
+
+    assert made.status_code == 201
+    assert [row["id"] for row in listed.data["networkTopologies"]] == [made.data["id"]]
