@@ -16,6 +16,7 @@ from simulator.api.fieldsets import (
     paths,
     union,
 )
+from simulator.api.list_order import merged_order
 from simulator.api.schema import FREE_FORM, Schema
 from simulator.client import Object
 
@@ -219,9 +220,13 @@ def _merge_list(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any
     item = schema.item()
     wanted = {item_key(schema, element): element for element in applied}
     present = {item_key(schema, element): element for element in live}
-    merged = [_merge(item, element, wanted[key]) if key in wanted else element for key, element in present.items()]
-    merged += [element for key, element in wanted.items() if key not in present]
-    return merged
+    return [_merged_item(item, key, present, wanted) for key in merged_order(list(present), list(wanted))]
+
+
+def _merged_item(schema: Schema, key: str, present: dict[str, Any], wanted: dict[str, Any]) -> Any:
+    if key not in wanted:
+        return present[key]
+    return _merge(schema, present[key], wanted[key]) if key in present else wanted[key]
 
 
 def _remove(schema: Schema, value: Any, dropped: FieldSet, kept: FieldSet) -> Any:

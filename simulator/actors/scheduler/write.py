@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from clusters.kinds import KAI_POD_GROUP, POD, Kind
-from clusters.operators.objects import annotations_of, merged_conditions, spec_of, status_of, timestamp
+from clusters.operators.objects import annotations_of, spec_of, status_of, timestamp
 from scheduling.objects import LAST_EVICTION, LAST_START, STALE_SINCE
 from scheduling.structs import Condition, CycleResult, Event, PodCondition, QueueDetails, Reason, Resources
 from simulator.actors.context import Context
@@ -99,12 +99,14 @@ class DecisionWriter:
         now = self._context.timestamp()
         bound = {"type": "PodBound", "status": "True", "reason": "Bound", "message": message}
         scheduled = {"type": "PodScheduled", "status": "True"}
-        current = status_of(pod).get("conditions") or ()
-        conditions = merged_conditions(current, [bound, scheduled], now)
+        conditions = [condition | {"lastTransitionTime": now} for condition in (bound, scheduled)]
         try:
             await self._context.client.patch(POD, name, namespace, {"metadata": metadata})
+            # By type: a kubelet may have written its own conditions in the meantime.
             body = {"status": {"conditions": conditions}}
-            await self._context.client.patch(POD, name, namespace, body, subresource="status")
+            await self._context.client.patch(
+                POD, name, namespace, body, patch_type="application/strategic-merge-patch+json", subresource="status"
+            )
         except KubeError as error:
             if error.code != 404:
                 raise
