@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from django.utils import timezone
 
 from clusters.kept import LARGE_NODES, kept
 from clusters.kinds import KAI_SCHEDULING_SHARD
@@ -25,7 +26,7 @@ from workloads import observed
 from workloads.diagnosis_outside import Facts, Finding, find_outside
 from workloads.diagnosis_ruled import Ruled, ruled_out
 from workloads.models import DesiredPhase, Workload
-from workloads.verdicts import group_texts, is_noise
+from workloads.verdicts import Reason, group_texts, is_noise
 
 STREAMS = ("nodes", "pods", "podgroups", "queues", "topologies")
 MAX_GROUPS = 3
@@ -115,6 +116,24 @@ def _only_gated(group: GroupDiagnosis) -> bool:
     """Whether a gang only waits behind gates, that is for another one: what that waits for is said first."""
     codes = {cause.code for cause in group.diagnosis.causes}
     return codes == {Code.PODS_GATED}
+
+
+def quiet_reason(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Reason | None:
+    """What stops a workload of which the scheduler has judged and says nothing: a wrong level, a queue with children.
+
+    None where it has not judged yet, where nothing is found, and on large clusters, whose page says it.
+    """
+    judged = any((group.get("status") or {}).get("schedulingConditions") for group in groups)
+    waiting = _waiting_groups(workload, pods, groups)
+    if not judged or not waiting or Node.objects.filter(cluster=workload.cluster_id).count() > LARGE_NODES:
+        return None
+    ground = ground_of(workload, timezone.now())
+    if waiting[0] not in {group.key for group in ground.snapshot.podgroups}:
+        return None
+    for cause in diagnose(ground.scene(waiting[0])).causes:
+        numbers = {name: f"{value:g}" for name, value in cause.numbers.items()}
+        return Reason(str(cause.code), {**numbers, **cause.names})
+    return None
 
 
 @dataclass(frozen=True, slots=True)

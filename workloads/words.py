@@ -9,6 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from workloads.diagnosis_sentences import CAUSES
+
 Arguments = Mapping[str, str]
 
 # Code → (at most 32 characters for lists, one sentence for the page). The names in them are the code's arguments.
@@ -168,7 +170,7 @@ def reason_short(reason: Mapping[str, Any]) -> str:
     code = reason.get("code", "")
     if not code:
         return ""
-    return str(REASONS.get(code, REASONS["Scheduler"])[0]) % _arguments(reason)
+    return str(_words(code)[0]) % _arguments(reason)
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:
@@ -176,7 +178,12 @@ def reason_sentence(reason: Mapping[str, Any]) -> str:
     code = reason.get("code", "")
     if not code:
         return ""
-    return str(REASONS.get(code, REASONS["Scheduler"])[1]) % _arguments(reason)
+    return str(_words(code)[1]) % _arguments(reason)
+
+
+def _words(code: str) -> tuple[str | Promise, str | Promise]:
+    """Those of a reason, else those of a cause of the diagnosis."""
+    return REASONS.get(code) or CAUSES.get(code) or REASONS["Scheduler"]
 
 
 def is_permanent(reason: Mapping[str, Any]) -> bool:

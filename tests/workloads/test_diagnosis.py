@@ -26,8 +26,10 @@ from tests.workloads.simulated import (
     queue,
     submit,
 )
+from workloads.diagnosis_sentences import CAUSES
 from workloads.diagnosis_telling import told_to
 from workloads.models import Workload
+from workloads.words import reason_sentence, reason_short
 
 SPACE = "runai-assistant"
 GRAPH = """\
@@ -300,3 +302,16 @@ def test_on_a_large_cluster_the_page_does_not_wait_for_it(waits: Any, admin: Any
     assert "told" not in page.context
     assert f'hx-get="{part}"' in page.content.decode()
     assert "It asks for 24 GPUs inside one rack." in client.get(part).content.decode()
+
+
+def test_field_report_20_a_queue_with_children_is_named_in_the_list_too(waits: Any, admin: Any) -> None:
+    """The scheduler itself says nothing of it but that it is unable to."""
+    queues = {**QUEUES, "child": {"parent": "assistant"}}
+    workload = waits(graph(), queues=queues)
+    assert codes(told_to(admin, workload)) == ["QueueNotLeaf"]
+    assert reason_short(workload.waiting_reason) == "Queue has queues below it"
+    assert "only a queue without any can run work" in reason_sentence(workload.waiting_reason)
+
+
+def test_no_title_is_longer_than_the_list_has_room_for() -> None:
+    assert [title for title, _sentence in CAUSES.values() if len(str(title)) > 32] == []

@@ -11,6 +11,7 @@ from clusters.models import Pod
 from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
 from workloads import observed
+from workloads.diagnosis import quiet_reason
 from workloads.graph import Graph, parse_graph
 from workloads.models import Workload
 from workloads.progress import (
@@ -149,7 +150,7 @@ def _reason(
     gated = sum(pod.gated for pod in waiting)
     if reason is None and gated:
         return Reason("Gated", {"gated": str(gated), "pods": str(graph.pods)})
-    return reason or Reason("NotJudged", {"pods": str(len(waiting))})
+    return reason or quiet_reason(workload, rows, groups) or Reason("NotJudged", {"pods": str(len(waiting))})
 
 
 def _no_pods(live: Mapping[str, Any]) -> Reason:
