@@ -30,6 +30,14 @@ RESOURCE_GROUPS: dict[str, tuple[str, ...]] = {
         "storage-class-configuration", "registries", "scrapeable-metrics",
     ),
 }  # fmt: skip
+GROUP_LABELS: dict[str, Text] = {
+    "organization": _("Organisation"),
+    "physical-resource": _("Resources"),
+    "iam": _("Administration"),
+    "dashboard": _("Insight"),
+    "workload": _("Workloads"),
+    "workload-asset": _("Assets of workloads"),
+}
 GROUP_OF = {resource: group for group, resources in RESOURCE_GROUPS.items() for resource in resources}
 RESOURCES = tuple(GROUP_OF)
 RIGHTS = frozenset(f"{resource}:{action}" for resource in RESOURCES for action in ACTIONS)

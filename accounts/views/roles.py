@@ -16,7 +16,7 @@ from accounts.forms import RoleForm
 from accounts.models import Role
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
-from accounts.roles import ACTIONS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
+from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
 from accounts.views import shared
 from core.errors import NotFound
 
@@ -123,7 +123,7 @@ def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
     held = frozenset(rights)
     return [
         {
-            "group": group.replace("-", " ").capitalize(),
+            "group": GROUP_LABELS[group],
             "rows": [
                 {
                     "resource": resource,
