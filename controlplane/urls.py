@@ -20,7 +20,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("accounts.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
     *(path("", include(f"{package}.urls")) for package in PACKAGES),
-    path("v1/k8s/", include("controlplane.api_legacy_urls")),
     path("api/", include("controlplane.api_urls")),
     path("v1/k8s/", include("controlplane.api_legacy_urls")),
 ]
