@@ -33,6 +33,7 @@ GRANTS: tuple[Grant, ...] = (
     Grant(READ, (kinds.KAI_POD_GROUP,)),
     Grant(READ, (kinds.GROVE_POD_CLIQUE_SET, kinds.GROVE_POD_CLIQUE)),
     Grant(WRITE, (kinds.GROVE_CLUSTER_TOPOLOGY_BINDING, kinds.DYNAMO_GRAPH_DEPLOYMENT)),
+    Grant(("get",), (kinds.CUSTOM_RESOURCE_DEFINITION,)),
 )
 
 

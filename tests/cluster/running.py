@@ -100,6 +100,11 @@ class RealCluster:
         for name in reversed(list(self.processes)):
             self.end(name)
 
+    def kill(self) -> None:
+        """End all processes at once: nothing of theirs is to be kept."""
+        for name in list(self.processes):
+            self.end(name, signal.SIGKILL)
+
     def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> None:
         """End one process, and kill it when it takes too long."""
         process = self.processes.pop(name, None)

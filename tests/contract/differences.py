@@ -127,7 +127,6 @@ BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
         "writing: update with another uid": (2,),
     },
     "it follows from an earlier difference of the same scenario": {
-        "applying: apply of a set": (2,),
         "custom_resources: keys of config maps and secrets": (
             2,
             4,
@@ -195,7 +194,6 @@ BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
         "writing: JSON patch that fails": (3,),
     },
     "zero values are left out, items of lists stand in another order, or a deletion answers with a Status": {
-        "applying: apply of a set": (1,),
         "custom_resources: annotations, finalizers and owners": (7,),
         "custom_resources: pruning": (0,),
         "living: a pod": (2,),

@@ -72,7 +72,7 @@ def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
                 asyncio.run(_install(cluster))
             yield Api("real", cluster.url, cluster.token, str(cluster.certificates.authority)), cluster
         finally:
-            cluster.stop()
+            cluster.kill()
 
 
 async def _install(cluster: RealCluster) -> None:

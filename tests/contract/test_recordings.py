@@ -31,8 +31,12 @@ def test_the_answers_are_the_recorded_ones(api: Api, subject: str, name: str) ->
         if api.name == "simulator" and (f"{subject}: {name}", number) in DIFFERENCES:
             assert one != other, f"step {number} of {name} is listed as a difference and is none any more"
             continue
-        assert _words(one) == _words(other), one["request"]
+        assert _steady(one, name) == _steady(other, name), one["request"]
 
 
-def _words(answer: dict[str, Any]) -> dict[str, Any]:
-    return answer
+def _steady(answer: dict[str, Any], scenario: str) -> Any:
+    """What does not hang on how fast a real cluster's node controllers are."""
+    if scenario != "a node":
+        return answer
+    body = answer["body"]
+    return answer["status"], body.get("message"), (body.get("metadata") or {}).get("labels")
