@@ -25,7 +25,7 @@ BUDGET_SECONDS = 30.0
 SLOW_SECONDS = 5.0
 # After this long a cluster's task counts as dead with its worker, and the next tick sends another one. Should it live
 # after all, the rows' own leases keep the two apart.
-CLUSTER_LEASE = timedelta(seconds=60)
+CLUSTER_LEASE = leases.LEASE / 2
 BATCH = 50
 CLUSTER_JOB = "reconcile.cluster/"
 

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db.models import Case, F, Q, When
 from django.utils import timezone
 
 from core.models import DesiredState
 
-LEASE = timedelta(seconds=120)
+# Longer than any reconcile takes; a killed worker's rows wait this long for another one.
+LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 
 
 class Claim(NamedTuple):

@@ -6,13 +6,10 @@ import contextlib
 import http.client
 import itertools
 import os
-import re
 import signal
 import socket
 import sqlite3
 import subprocess
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,9 +17,11 @@ from typing import Any
 
 import psycopg
 
+from controlplane import processes
 from controlplane.processes import Command
 from tests.faults.cluster import SimulatedCluster
-from tests.stack.installation import EMAIL, PASSWORD, ROOT, Answer, Muster, environment_of, wait_until
+from tests.stack.installation import ROOT, Answer, Muster, environment_of, wait_until
+from tests.stack.reader import Reader
 
 PARTS = {
     "broker": b"valkey-server",
@@ -43,11 +42,6 @@ TABLES = (
 ANSWER_SECONDS = 120
 
 
-def _browser() -> urllib.request.OpenerDirector:
-    """Keeps its cookies; never goes through a proxy."""
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
-
-
 @dataclass
 class Stack:
     """`manage.py up` on SQLite, or on the PostgreSQL at `database_url`."""
@@ -57,8 +51,7 @@ class Stack:
     muster: Muster = field(init=False)
     cluster: SimulatedCluster = field(init=False)
     _extra: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    _browser: urllib.request.OpenerDirector = field(default_factory=_browser)
-    _signed_in: bool = False
+    _reader: Reader = field(init=False)
     _others: list[Muster] = field(default_factory=list)
     _turns: Iterator[int] = field(default_factory=itertools.count)
 
@@ -69,6 +62,7 @@ class Stack:
             environment |= {"DATABASE_URL": self.database_url, "MUSTER_PRODUCTION": "0"}
         self.muster.start(**environment)
         self.cluster = SimulatedCluster(self.muster.kubeconfig)
+        self._reader = Reader(self.muster)
         return self
 
     def stop(self) -> None:
@@ -115,7 +109,23 @@ class Stack:
             for part in parts:
                 self.signal(part, signal.SIGCONT)
 
-    def add(self, *commands: Command) -> None:
+    @contextlib.contextmanager
+    def doubled(self) -> Iterator[int]:
+        """Meanwhile a second watcher, worker, beat and web process run; gives the port of the last."""
+        port = free_port()
+        self._add(processes.watcher(), processes.worker(), processes.beat(), processes.web("127.0.0.1", port))
+        parts = ("watcher", "worker", "beat", "web")
+        try:
+            wait_until(lambda: all(len(self.groups(part)) == 2 for part in parts), "two of each process")
+            yield port
+        finally:
+            for process in self._extra:
+                process.terminate()
+            for process in self._extra:
+                process.wait(timeout=30)
+            self._extra.clear()
+
+    def _add(self, *commands: Command) -> None:
         """Start further processes with the environment of the worker that runs."""
         worker = environment_of(self.groups("worker")[0])
         environment = dict(entry.decode().split("=", 1) for entry in worker if b"=" in entry)
@@ -167,18 +177,7 @@ class Stack:
 
     def page(self, path: str) -> str:
         """The HTML of a page as the administrator sees it."""
-        if not self._signed_in:
-            form = self._open("/account/login")
-            token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
-            assert token, form
-            given = {"csrfmiddlewaretoken": token[1], "email": EMAIL, "password": PASSWORD}
-            self._open("/account/login", urllib.parse.urlencode(given).encode())
-            self._signed_in = True
-        return self._open(path)
-
-    def _open(self, path: str, sent: bytes | None = None) -> str:
-        with self._browser.open(self.muster.url + path, sent, timeout=30) as answer:
-            return str(answer.read().decode())
+        return self._reader.page(path)
 
     def health(self) -> dict[str, Any]:
         """The unhealthy parts by name with what is said of them; {"web": …} where nobody answers."""

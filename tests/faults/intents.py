@@ -138,6 +138,15 @@ class Fleet:
             yield lambda: self.audits.total() - before
             done.result()
 
+    def replace_wave_with_two_of_each_process(self) -> tuple[int, float]:
+        """The same with two watchers, workers, beats and web processes at it; the intents that were in flight, and the
+        seconds until all had their end."""
+        with self.stack.doubled() as port:
+            with self.stack.frozen("worker"), self.stack.also_at(port):
+                self.replace_wave()
+                in_flight = len(self.unsettled())
+            return in_flight, self.settle()
+
     def _next_wave(self) -> Wave:
         self._waves.append(Wave(f"w{len(self._waves)}"))
         return self._waves[-1]

@@ -5,8 +5,7 @@ import signal
 import time
 from typing import Any
 
-from controlplane import processes
-from tests.faults.harness import Stack, free_port
+from tests.faults.harness import Stack
 from tests.faults.intents import Fleet
 from tests.stack.installation import wait_until
 
@@ -45,17 +44,7 @@ def test_postgresql_restarted_under_load(fleet_on_postgres: Fleet, postgres: Any
 
 def test_two_of_each_process_share_the_work(fleet_on_postgres: Fleet) -> None:
     """Two watchers, two workers, two beats and two web processes: everything once."""
-    fleet = fleet_on_postgres
-    stack = fleet.stack
-    port = free_port()
-    stack.add(processes.watcher(), processes.worker(), processes.beat(), processes.web("127.0.0.1", port))
-    wait_until(
-        lambda: all(len(stack.groups(part)) == 2 for part in ("watcher", "worker", "beat", "web")), "two of each"
-    )
-    with stack.frozen("worker"), stack.also_at(port):
-        fleet.replace_wave()
-        in_flight = len(fleet.unsettled())
-        assert in_flight >= IN_FLIGHT
+    in_flight, seconds = fleet_on_postgres.replace_wave_with_two_of_each_process()
 
-    seconds = fleet.settle()
+    assert in_flight >= IN_FLIGHT
     print(f"two of each process: {in_flight} intents in flight, settled after {seconds:.1f} s")

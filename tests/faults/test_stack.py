@@ -74,6 +74,14 @@ def test_nothing_is_lost_doubled_or_stuck(fleet: Fleet, strike: str) -> None:
     print(f"{strike}: {in_flight} intents in flight, settled after {seconds:.1f} s")
 
 
+def test_two_of_each_process_share_one_file(fleet: Fleet) -> None:
+    """The same as on PostgreSQL: SQLite's writers take turns, so two of each are no quicker, and nothing is doubled."""
+    in_flight, seconds = fleet.replace_wave_with_two_of_each_process()
+
+    assert in_flight >= IN_FLIGHT
+    print(f"two of each process on SQLite: {in_flight} intents in flight, settled after {seconds:.1f} s")
+
+
 def test_an_api_server_that_is_down_for_a_minute(fleet: Fleet) -> None:
     """Rows wait, keep what is known of them, and the pages say since when; then all is made up for."""
     stack = fleet.stack

@@ -1,66 +1,24 @@
 """What both tests of the main job share: manifests as people bring them, and what kubectl says of them."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.stack.installation import Muster, wait_until
+from tests.workloads import samples
 
 ZONE, RACK, HOST = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"
 NAMESPACE = "runai-project-a"
 REQUIRED = "kai.scheduler/topology-required-placement"
 PREFERRED = "kai.scheduler/topology-preferred-placement"
 
-# disagg.yaml of the Dynamo repository: namespace set, KAI's annotations in the metadata, as guides say.
-DISAGG = f"""\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata:
-  name: vllm-disagg
-  namespace: {NAMESPACE}
-  annotations:
-    {REQUIRED}: "{RACK}"
-    kai.scheduler/topology: "topology-1"
-spec:
-  services:
-    Frontend:
-      dynamoNamespace: vllm-disagg
-      componentType: frontend
-      replicas: 1
-      extraPodSpec:
-        mainContainer:
-          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
-    VllmDecodeWorker:
-      dynamoNamespace: vllm-disagg
-      envFromSecret: hf-token-secret
-      componentType: worker
-      subComponentType: decode
-      replicas: 1
-      resources:
-        limits:
-          gpu: "1"
-      extraPodSpec:
-        mainContainer:
-          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
-          workingDir: /workspace/components/backends/vllm
-          command: [python3, -m, dynamo.vllm]
-          args: [--model, Qwen/Qwen3-0.6B]
-    VllmPrefillWorker:
-      dynamoNamespace: vllm-disagg
-      envFromSecret: hf-token-secret
-      componentType: worker
-      subComponentType: prefill
-      replicas: 1
-      resources:
-        limits:
-          gpu: "1"
-      extraPodSpec:
-        mainContainer:
-          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0
-          workingDir: /workspace/components/backends/vllm
-          command: [python3, -m, dynamo.vllm]
-          args: [--model, Qwen/Qwen3-0.6B, --is-prefill-worker]
-"""
+# The guides' disaggregated graph (journey J5 a), to be kept in one rack.
+DISAGG = (
+    samples.DISAGG.replace(PREFERRED, REQUIRED)
+    .replace('"topology.kubernetes.io/zone"', f'"{RACK}"')
+    .replace("replicas: 2  # as many as prefill", "replicas: 1")
+)
 
 
 def gang(name: str, annotation: str) -> str:
@@ -134,6 +92,27 @@ def domains_of(muster: Muster, pods: list[dict[str, Any]], level: str) -> set[st
 def is_gone(muster: Muster, *arguments: str) -> Callable[[], bool]:
     """A condition: kubectl finds nothing."""
     return lambda: muster.objects(*arguments) == []
+
+
+def lower_the_quota(muster: Muster) -> None:
+    """Somebody changes the project's queue with kubectl."""
+    patch = '{"spec": {"resources": {"gpu": {"quota": 1}}}}'
+    muster.kubectl("patch", "queues.scheduling.run.ai", "project-a", "--type", "merge", "-p", patch)
+
+
+def quota_of(muster: Muster) -> int:
+    """What the project's queue deserves, as kubectl has it."""
+    [queue] = muster.objects("queues.scheduling.run.ai", "project-a")
+    return int(queue["spec"]["resources"]["gpu"]["quota"])
+
+
+@contextmanager
+def unlabelled_node(muster: Muster) -> Iterator[str]:
+    """A node whose rack label somebody removed with kubectl; it is put back in the end."""
+    node = muster.objects("nodes")[-1]["metadata"]
+    muster.kubectl("label", "node", node["name"], f"{RACK}-")
+    yield node["name"]
+    muster.kubectl("label", "node", node["name"], f"{RACK}={node['labels'][RACK]}")
 
 
 def await_ready(muster: Muster, graph: str, count: int) -> list[dict[str, Any]]:

@@ -20,8 +20,11 @@ from tests.stack.main_job import (
     encoded,
     gang,
     is_gone,
+    lower_the_quota,
     pods_of,
     put_token,
+    quota_of,
+    unlabelled_node,
 )
 
 
@@ -169,18 +172,15 @@ def prefers(api: Api, project: str) -> str:
 
 def drift_of_the_queue_is_repaired(api: Api) -> None:
     """Somebody lowers the quota with kubectl: it is put back within an interval."""
-    patch = '{"spec": {"resources": {"gpu": {"quota": 1}}}}'
-    api.muster.kubectl("patch", "queues.scheduling.run.ai", "project-a", "--type", "merge", "-p", patch)
-    wait_until(lambda: queues(api)["project-a"]["resources"]["gpu"]["quota"] == 32, "the queue to be repaired", 90)
+    lower_the_quota(api.muster)
+    wait_until(lambda: quota_of(api.muster) == 32, "the queue to be repaired", 90)
 
 
 def a_label_that_goes_is_shown(api: Api, pool: str) -> None:
     """Somebody removes a node's rack label: the pool names the node, and is well again when it is back."""
-    node = api.muster.objects("nodes")[-1]["metadata"]
-    api.muster.kubectl("label", "node", node["name"], f"{RACK}-")
-    wait_until(lambda: node["name"] in str(mismatch(api, pool)), "the pool to name the node", 90)
-    api.muster.kubectl("label", "node", node["name"], f"{RACK}={node['labels'][RACK]}")
-    wait_until(lambda: node["name"] not in str(mismatch(api, pool)), "the pool to be well", 90)
+    with unlabelled_node(api.muster) as node:
+        wait_until(lambda: node in str(mismatch(api, pool)), "the pool to name the node", 90)
+    wait_until(lambda: node not in str(mismatch(api, pool)), "the pool to be well", 90)
 
 
 def mismatch(api: Api, pool: str) -> Any:
