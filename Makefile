@@ -9,10 +9,10 @@ STAMP_DEV := $(VENV)/.installed-dev
 DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test test-all check openapi fix bench lock clean
+.PHONY: help run setup test test-all check openapi fix bench cluster cluster-up cluster-down lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "Muster needs Python 3.11 or newer: install it, or say which one with PYTHON=/path/to/python3."; exit 1; }
@@ -37,13 +37,14 @@ run: $(STAMP) ## start everything on http://127.0.0.1:8000 (another port: make r
 
 # Tests that start every process run alone; the rest runs on both cores, each file on one of them.
 test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults"
-	$(BIN)/python -m pytest -q -m "stack and not faults"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults and not cluster"
+	$(BIN)/python -m pytest -q -m "stack and not faults and not cluster"
 
-test-all: $(STAMP_DEV) ## everything: PostgreSQL and faults too
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults"
-	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults" $(DATABASE_TESTS)
-	$(BIN)/python -m pytest -q -m "stack or faults"
+test-all: $(STAMP_DEV) ## everything: PostgreSQL, faults and the real cluster too
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults and not cluster"
+	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster" $(DATABASE_TESTS)
+	$(BIN)/python -m pytest -q -m "(stack or faults) and not cluster"
+	$(BIN)/python -m pytest -q -m "cluster" --ignore tests/contract/test_differential.py tests/contract tests/clusters
 
 check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/ruff check .
@@ -65,6 +66,15 @@ fix: $(STAMP_DEV) ## let the tools repair what they can
 
 bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
+
+cluster: $(STAMP_DEV) ## build a real etcd, kube-apiserver, kube-controller-manager and KWOK once (Go 1.26, 5 to 15 minutes)
+	@$(BIN)/python -m tests.cluster build
+
+cluster-up: $(STAMP_DEV) ## start the real cluster on loopback, with 18 nodes and the actors
+	@$(BIN)/python -m tests.cluster up
+
+cluster-down: $(STAMP_DEV) ## end it
+	@$(BIN)/python -m tests.cluster down
 
 lock: ## resolve requirements.txt and requirements-dev.txt anew
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.txt
