@@ -20,6 +20,7 @@ from organizations.models import Project
 from workloads import document as documents
 from workloads import observed, selectors, services
 from workloads.api import wire
+from workloads.api.listing import COLUMNS, as_workload
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.placement_alternatives import full_preview
 from workloads.reconcile.preview import rendered_manifest
@@ -69,8 +70,9 @@ class WorkloadListView(ApiView):
 
     def get(self, request: Request) -> Response:
         """Workloads, sorted and paged: `{workloads, next}`."""
-        rows, following = paginate(request, sort(request, matching(request), SORTS, default="name"))
-        answer: dict[str, Any] = {"workloads": [wire.workload_json(row) for row in rows]}
+        ordered: Any = sort(request, matching(request), SORTS, default="name")
+        rows, following = paginate(request, ordered.values_list(*COLUMNS, named=True))
+        answer: dict[str, Any] = {"workloads": [wire.workload_json(as_workload(row)) for row in rows]}
         if following is not None:
             answer["next"] = following
         return Response(answer)
