@@ -39,17 +39,6 @@ BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
             5,
         ),
     },
-    "an entry of managedFields always has a time; a real one has none where an apply changed nothing": {
-        "applying: apply in conflict": (5,),
-        "applying: apply of a queue": (3,),
-        "applying: apply shares": (
-            1,
-            2,
-            3,
-            4,
-        ),
-        "custom_resources: scale": (5,),
-    },
     "rules about fields that neither Muster nor the actors write are not checked": {
         "applying: apply with managed fields": (2,),
         "custom_resources: keys of config maps and secrets": (

@@ -49,7 +49,9 @@ class Normaliser:
             elif key == "continue":
                 found[key] = "TOKEN" if item else item
             elif key == "managedFields":
-                found[key] = sorted(self.value(item), key=_entry)  # kube sorts by time, which differs from run to run
+                # Kube sorts by time, which differs from run to run; a real entry sometimes has none.
+                entries = [{name: part for name, part in entry.items() if name != "time"} for entry in item]
+                found[key] = sorted(self.value(entries), key=_entry)
             elif key == "name" and generated:
                 found[key] = re.sub(r"[a-z0-9]{5}$", "*****", self._text(item))
             else:
