@@ -95,7 +95,7 @@ class Muster:
             self._token = self.request("POST", "/api/v1/token", grant).body["accessToken"]
         sent = {"Content-Type": "application/json", "If-Match": "*", **headers}
         if self._token:
-            sent["Authorization"] = f"Bearer {self._token}"
+            sent.setdefault("Authorization", f"Bearer {self._token}")
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), sent)
