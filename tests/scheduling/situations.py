@@ -17,14 +17,12 @@ from scheduling.structs import (
     QueueResource,
     Requirement,
     Resources,
-    SubGroup,
     Taint,
     TopologyConstraint,
 )
-from tests.scheduling.build import RACKS, TOPOLOGY, Cluster, node, queue, within
+from tests.scheduling.build import queue, within
+from tests.scheduling.healthy import KEY, asked, base, own
 
-KEY = "default/g"
-CPU_EACH, MEMORY_EACH = 1000.0, 2.0**30
 ROOMY = QueueResource(-1, -1, 1)
 
 
@@ -37,49 +35,6 @@ class Break:
     evidence: Callable[[Scene], Mapping[str, object]] = field(default=lambda scene: {})
     hides: frozenset[str] = frozenset()
     subject: str = ""
-
-
-def base(rng: random.Random) -> Scene:
-    """A gang that waits for nothing, beside others that hold some of the room."""
-    racks = rng.randint(2, 4)
-    per_rack = rng.randint(2, 3)
-    nodes = [
-        node(f"n{rack}{index}", 8, f"z{rack // 2}.r{rack}", labels={"gpu": "h100"})
-        for rack in range(racks)
-        for index in range(per_rack)
-    ]
-    queues = (
-        queue("d", quota=-1),
-        queue("q", "d", quota=64, created=1.0),
-        queue("e", quota=-1),
-        queue("p", "e", quota=64, created=2.0),
-    )
-    cluster = Cluster(*nodes, queues=queues, topologies=(rng.choice([TOPOLOGY, RACKS]),))
-    held = rng.randint(0, 3)
-    for index in range(held):
-        host = nodes[-1 - index].name
-        cluster.gang(f"h{index}", rng.choice([1, 2, 4]), on=(host,), queue=rng.choice(["p", "q"]), preemptible=False)
-    size, count = rng.choice([(8, 2), (4, 2), (4, 3), (2, 4), (1, 3), (8, 1)])
-    required, preferred = rng.choice([("", ""), ("rack", "rack"), ("zone", "rack"), ("", "rack"), ("zone", "zone")])
-    constraint = within(required, preferred) if required or preferred else TopologyConstraint()
-    subgroups: tuple[tuple[SubGroup, int], ...] = ()
-    if count >= 2 and rng.random() < 0.3:
-        subgroups = ((SubGroup("prefill", 1), 1), (SubGroup("decode", count - 1), count - 1))
-    cluster.gang("g", *[size] * count, topology=constraint, subgroups=subgroups)
-    snapshot = cluster.snapshot(now=1000.0)
-    pods = tuple(
-        msgspec.structs.replace(pod, requests=Resources(pod.requests.gpu, CPU_EACH, MEMORY_EACH))
-        for pod in snapshot.pods
-    )
-    return Scene(msgspec.structs.replace(snapshot, pods=pods), KEY)
-
-
-def own(scene: Scene) -> list[Pod]:
-    return [pod for pod in scene.snapshot.pods if pod.podgroup == KEY]
-
-
-def asked(scene: Scene, resource: str = "gpu") -> float:
-    return float(sum(getattr(pod.requests, resource) for pod in own(scene)))
 
 
 def _all(scene: Scene) -> list[str]:
@@ -151,9 +106,13 @@ def _unlabel(scene: Scene, rng: random.Random) -> Scene:
 
 
 def _enlarge(scene: Scene, rng: random.Random) -> Scene:
-    lost = rng.choice(own(scene)).key
-    more = rng.choice([Resources(9, CPU_EACH, MEMORY_EACH), Resources(1, CPU_EACH, 2.0**40)])
-    return scene.with_own_pods(lambda pod: msgspec.structs.replace(pod, requests=more) if pod.key == lost else pod)
+    """One pod asks for more than any node has, of memory or (where it takes a whole node) of GPUs."""
+    lost = rng.choice(own(scene))
+    more = {"gpu": 9.0} if lost.requests.gpu == 8 and rng.random() < 0.5 else {"memory": 2.0**40}
+    larger = msgspec.structs.replace(lost.requests, **more)
+    return scene.with_own_pods(
+        lambda pod: msgspec.structs.replace(pod, requests=larger) if pod.key == lost.key else pod
+    )
 
 
 def _fill(scene: Scene, _rng: random.Random) -> Scene:
@@ -206,8 +165,7 @@ def _outgrow_rack(scene: Scene, _rng: random.Random) -> Scene:
 def _shun(scene: Scene, _rng: random.Random) -> Scene:
     """Where every node has a pod that it may not stand beside."""
     guards = tuple(
-        Pod(f"guard-{each.name}", requests=Resources(0, 1.0, 1.0), node=each.name, phase="Running", labels={"a": "b"})
-        for each in scene.snapshot.nodes
+        Pod(f"guard-{each.name}", node=each.name, phase="Running", labels={"a": "b"}) for each in scene.snapshot.nodes
     )
     term = PodTerm("kubernetes.io/hostname", (Requirement("a", "In", ("b",)),))
     shunning = scene.with_own_pods(lambda pod: msgspec.structs.replace(pod, anti_affinity=(term,)))
@@ -229,9 +187,55 @@ def _add_child(scene: Scene, _rng: random.Random) -> Scene:
     return scene.with_new_queue(queue("child", "q", quota=0))
 
 
+def _fill_for(scene: Scene, **group: object) -> Scene:
+    """Preemptible work of the gang's own queue and of lower priority holds everything; the gang is as given."""
+    filled = _fill(scene, random.Random(0))
+    own_queue = tuple(
+        msgspec.structs.replace(each, queue="q", preemptible=True, priority=10, last_start=990.0)
+        if each.name.startswith("full-")
+        else each
+        for each in filled.snapshot.podgroups
+    )
+    return filled.with_snapshot(podgroups=own_queue).with_group(priority=75, **group)
+
+
+def _delay(scene: Scene, _rng: random.Random) -> Scene:
+    return _fill_for(scene, created=900.0, preemption_delay=300.0)
+
+
+def _protect(scene: Scene, _rng: random.Random) -> Scene:
+    return _fill_for(scene).with_queue("q", preempt_min_runtime=600.0)
+
+
+def _overtake(scene: Scene, _rng: random.Random) -> Scene:
+    """A gang of higher priority asks for all that is free."""
+    held: dict[str, float] = {}
+    for pod in scene.snapshot.pods:
+        held[pod.node] = held.get(pod.node, 0.0) + pod.requests.gpu
+    free = [each.allocatable.gpu - held.get(each.name, 0.0) for each in scene.snapshot.nodes]
+    rival = PodGroup("rival", "q", min_member=sum(gpus > 0 for gpus in free), priority=90)
+    pods = tuple(
+        Pod(f"rival-{index}", podgroup="default/rival", requests=Resources(gpus, 1.0, 1.0), uid=f"rival-{index}")
+        for index, gpus in enumerate(sorted(free, reverse=True))
+        if gpus > 0
+    )
+    return scene.with_snapshot(podgroups=(*scene.snapshot.podgroups, rival), pods=(*scene.snapshot.pods, *pods))
+
+
 TAINT = Taint("dedicated", "NoSchedule", "others")
 QUEUE_GONE = frozenset({"bound", "leaf", "queue", "parent"})
+UNEQUAL = frozenset({"size", "member", "bound", "devices", "levels", "labels"})
 NO_LEVELS = frozenset({"levels", "labels", "size"})
+
+
+ROOM = frozenset(
+    {"size", "devices", "member", "bound", "room", "large", "cordon", "taint", "ready", "labels", "levels", "selector"}
+    | {"queue", "parent", "leaf"}
+)
+
+
+def _full(scene: Scene) -> str:
+    return ", ".join(sorted(group.key for group in scene.snapshot.podgroups if group.name.startswith("full-")))
 
 
 def _everywhere(scene: Scene) -> Mapping[str, object]:
@@ -282,7 +286,7 @@ BREAKS: tuple[Break, ...] = (
         "levels",
     ),
     Break(Code.DEVICES_UNHEALTHY, _break_devices, _everywhere, frozenset({"size", "large"}), "devices"),
-    Break(Code.POD_TOO_LARGE, _enlarge, hides=frozenset({"size", "member", "bound", "devices"}), subject="large"),
+    Break(Code.POD_TOO_LARGE, _enlarge, hides=UNEQUAL, subject="large"),
     Break(
         Code.NODES_NOT_READY, _nodes(lambda n: msgspec.structs.replace(n, ready=False)), _everywhere, subject="ready"
     ),
@@ -308,6 +312,10 @@ BREAKS: tuple[Break, ...] = (
     Break(Code.OTHER_PODS, _shun, lambda _: {"keys": "kubernetes.io/hostname"}, frozenset({"member"})),
     Break(Code.LEVEL_TOO_SMALL, _outgrow_rack, lambda _: {"level": "rack"}, frozenset({"member", "bound"}), "size"),
     Break(Code.POOL_TOO_SMALL, _outgrow_pool, lambda _: {"pool": ""}, frozenset({"member", "bound"}), "size"),
+    Break(Code.SINGLE_DOMAIN, _constrain("zone", ""), lambda _: {"level": "zone"}, NO_LEVELS, "levels"),
+    Break(Code.PREEMPTION_DELAY, _delay, hides=ROOM, subject="room"),
+    Break(Code.MIN_RUNTIME, _protect, lambda s: {"groups": _full(s)}, hides=ROOM, subject="room"),
+    Break(Code.AHEAD, _overtake, lambda _: {"groups": "default/rival"}, hides=ROOM, subject="room"),
     Break(Code.POOL_FULL, _fill, hides=frozenset({"size", "devices"}), subject="room"),
 )
 FULL = frozenset({Code.POOL_FULL, Code.LEVEL_FULL, Code.POOL_FRAGMENTED, Code.LEVEL_FRAGMENTED})
@@ -329,7 +337,14 @@ def _breaks_alone(healthy: Scene, each: Break, seed: int) -> bool:
     broken = each.change(healthy, random.Random(seed))
     if each.code is Code.LEVEL_TOO_SMALL and not broken.with_group(topology=TopologyConstraint()).runs:
         return False
+    if each.code is Code.POD_TOO_LARGE and not broken.with_own_pods(_at_most_a_node).runs:
+        return False
     return not broken.runs
+
+
+def _at_most_a_node(pod: Pod) -> Pod:
+    fits = Resources(min(pod.requests.gpu, 8.0), pod.requests.cpu, min(pod.requests.memory, 2.0**38))
+    return msgspec.structs.replace(pod, requests=fits)
 
 
 def situation(seed: int) -> tuple[Scene, Scene, list[Break]]:

@@ -12,7 +12,8 @@ from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Act, Remedy
 from scheduling.structs import SubGroup
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
-from tests.scheduling.situations import KEY, situation
+from tests.scheduling.healthy import KEY
+from tests.scheduling.situations import situation
 
 
 def of(cluster: Cluster, pools: dict[str, str] | None = None) -> dict[Act, Remedy]:
