@@ -52,35 +52,44 @@ def client(admin, client_of, settings):
     return client
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_hostile_bodies_are_refused_by_every_url_at_little_cost(cast, client, body):
+# Where a body is read by more than one parser, or by anybody: all of them. Elsewhere the parser is the same one.
+READ_IN_FULL = {"token", "users", "projects", "workloads-v2"}
+
+
+def test_hostile_bodies_are_refused_by_every_url_at_little_cost(cast, client):
     wrong, costs = {}, []
-    for route in api_writes():
+    for i, route in enumerate(api_writes()):
         path = route.path(pk_of(route, cast))
-        answer, cost = timed(lambda path=path: client.post(path, data=body, content_type="application/json"))
-        costs.append(cost)
-        # 201 and 200: the body is not read, since none is needed.
-        bodiless = route.name.endswith(("-secret", "-logout", "-password", "-enabled"))
-        if answer.status_code not in ({400, 401, 404, 405, 413, 415, 501} | ({200} if bodiless else set())):
-            wrong[route.name] = answer.status_code
+        names = list(BODIES) if route.name in READ_IN_FULL else [list(BODIES)[i % len(BODIES)]]
+        for name in names:
+            answer, cost = timed(lambda path=path, name=name: post(client, path, BODIES[name]))
+            costs.append(cost)
+            # The body is not read, since none is needed.
+            bodiless = route.name.endswith(("-secret", "-logout", "-password", "-enabled"))
+            if answer.status_code not in ({400, 401, 404, 405, 413, 415, 501} | ({200} if bodiless else set())):
+                wrong[route.name, name] = answer.status_code
 
     assert wrong == {}
     assert max(costs) <= CPU_RATIO * max(statistics.median(costs), CPU_FLOOR)
 
 
-@pytest.mark.parametrize("value", TERMS.values(), ids=TERMS.keys())
-def test_hostile_queries_are_refused_or_left_out_at_little_cost(cast, client, value):
-    wrong, costs = {}, []
-    for route in routes():
+def post(client, path, body):
+    return client.post(path, data=body, content_type="application/json")
+
+
+def test_hostile_queries_are_refused_or_left_out_at_little_cost(cast, client):
+    wrong, costs, values = {}, [], list(TERMS.values())
+    for i, route in enumerate(routes()):
         if route.name in PUBLIC or route.kind:
             continue
         base = route.path() + QUERIES.get(route.name, "?")
-        names = ("search", "sortBy", "offset") if route.is_api else ("q", "filter", "sort")
-        for query in [f"{name}={value}" for name in names] + [f"filterBy=name=@{value}"] * route.is_api:
-            answer, cost = timed(lambda url=f"{base}&{query}": client.get(url))
+        names = ("search", "sortBy", "offset", "filterBy=name=@") if route.is_api else ("q", "filter", "sort")
+        for k, name in enumerate(names):
+            url = f"{base}&{name}{'' if name.endswith('@') else '='}{values[(i + k) % len(values)]}"
+            answer, cost = timed(lambda url=url: client.get(url))
             costs.append(cost)
             if answer.status_code >= 500 and answer.status_code not in (501, 502):
-                wrong[route.name, query[:40]] = answer.status_code
+                wrong[url[:80]] = answer.status_code
 
     assert wrong == {}
     assert max(costs) <= CPU_RATIO * max(statistics.median(costs), CPU_FLOOR)
