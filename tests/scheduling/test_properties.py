@@ -88,7 +88,7 @@ def run_to_rest(snapshot: Snapshot) -> tuple[Snapshot, list[CycleResult]]:
     return snapshot, results
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_no_node_is_ever_given_more_than_it_has(snapshot: Snapshot) -> None:
     room = {each.name: each.allocatable.gpu for each in snapshot.nodes}
@@ -98,7 +98,7 @@ def test_no_node_is_ever_given_more_than_it_has(snapshot: Snapshot) -> None:
     assert all(amount <= room[name] for name, amount in used(rested).items())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_nothing_is_bound_to_a_cordoned_node(snapshot: Snapshot) -> None:
     cordoned = {each.name for each in snapshot.nodes if each.unschedulable}
@@ -108,7 +108,7 @@ def test_nothing_is_bound_to_a_cordoned_node(snapshot: Snapshot) -> None:
     assert not any(cordoned & set(result.bound.values()) for result in results)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_a_waiting_gang_starts_with_its_minimum_or_not_at_all(snapshot: Snapshot) -> None:
     result = run_cycle(snapshot)
@@ -120,7 +120,7 @@ def test_a_waiting_gang_starts_with_its_minimum_or_not_at_all(snapshot: Snapshot
             assert started >= (group.min_member or 1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_no_queue_grows_beyond_its_limit(snapshot: Snapshot) -> None:
     before = held_by_queue(snapshot)
@@ -133,7 +133,7 @@ def test_no_queue_grows_beyond_its_limit(snapshot: Snapshot) -> None:
         assert limit == -1 or amount <= max(limit, before[name])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_a_required_level_holds_what_is_bound_together(snapshot: Snapshot) -> None:
     place = {each.name: each.labels for each in snapshot.nodes}
@@ -150,7 +150,7 @@ def test_a_required_level_holds_what_is_bound_together(snapshot: Snapshot) -> No
         assert len({tuple(place[home][key] for key in keys) for home in homes}) <= 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(clusters())
 def test_only_preemptible_pods_are_evicted_and_only_once(snapshot: Snapshot) -> None:
     firm = {group.key for group in snapshot.podgroups if not group.preemptible}
@@ -162,7 +162,7 @@ def test_only_preemptible_pods_are_evicted_and_only_once(snapshot: Snapshot) -> 
     assert not any(each.podgroup in firm for each in result.evicted)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(clusters(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_does_not_matter(snapshot: Snapshot, random: object) -> None:
     nodes, pods = list(snapshot.nodes), list(snapshot.pods)
@@ -173,7 +173,7 @@ def test_the_order_of_the_input_does_not_matter(snapshot: Snapshot, random: obje
     assert dict(run_cycle(shuffled).bound) == dict(run_cycle(snapshot).bound)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(clusters())
 def test_a_cycle_changes_nothing_it_was_given(snapshot: Snapshot) -> None:
     before = msgspec.json.encode(snapshot)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.cycle import run_cycle
@@ -225,7 +225,6 @@ def divisions(draw: st.DrawFn) -> tuple[float, list[tuple[str, Claim]]]:
 
 
 @given(divisions())
-@settings(deadline=None)
 def test_steps_account_for_every_unit(case: tuple[float, list[tuple[str, Claim]]]) -> None:
     total, claims = case
     division = explain_division(total, 0, claims)
