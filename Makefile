@@ -44,7 +44,7 @@ test-all: $(STAMP_DEV) ## everything: PostgreSQL, faults and the real cluster to
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults and not cluster"
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster" $(DATABASE_TESTS)
 	$(BIN)/python -m pytest -q -m "(stack or faults) and not cluster"
-	$(BIN)/python -m pytest -q -m "cluster" --ignore tests/contract/test_differential.py tests/contract tests/clusters
+	$(BIN)/python -m pytest -q -m "cluster" --ignore tests/contract/test_differential.py tests/contract tests/clusters tests/cluster
 
 check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/ruff check .

@@ -21,12 +21,12 @@ def _built() -> None:
         pytest.skip("missing: the real cluster's binaries (make cluster)")
 
 
-@pytest.fixture(params=["podgrouper", "grove"])
-def muster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RealMuster]:
-    """`up --cluster real` on an empty fleet. The pod groups are made by KAI's pod grouper, or by Grove itself."""
+@pytest.fixture
+def muster(tmp_path: Path) -> Iterator[RealMuster]:
+    """`up --cluster real` on an empty fleet; KAI's pod grouper makes the pod groups."""
     installation = RealMuster(tmp_path, extra=("--cluster", "real"))
     try:
-        installation.start(MUSTER_GROVE_BACKEND=request.param)
+        installation.start()
         yield installation
     finally:
         if installation.process is not None:
