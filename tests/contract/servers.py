@@ -70,7 +70,10 @@ def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
             cluster.start()
             if crds:
                 asyncio.run(_install(cluster))
-            yield Api("real", cluster.url, cluster.token, str(cluster.certificates.authority)), cluster
+            api = Api("real", cluster.url, cluster.token, str(cluster.certificates.authority))
+            if crds:  # a kind that is seconds old answers lists with 429
+                api.await_status("/apis/contract.muster.dev/v1/widgets", 200)
+            yield api, cluster
         finally:
             cluster.kill()
 
