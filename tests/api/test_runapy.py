@@ -48,16 +48,15 @@ def cluster_id(transactional_db: None) -> str:
 def test_the_synchronous_client_does_the_whole_job(configuration: Any, cluster_id: str) -> None:
     from runai.api_client import ApiClient
 
-    do_everything(Job(ApiClient(configuration), cluster_id, MANIFEST, lambda answer: answer.data, "a"))
+    with ApiClient(configuration) as client:
+        do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.data, "a"))
 
 
 def test_the_threaded_client_does_the_whole_job(configuration: Any, cluster_id: str) -> None:
     from runai.api_client import ThreadedApiClient
 
-    client = ThreadedApiClient(configuration)
-    do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
-    client.pool.close()
-    client.pool.join()
+    with ThreadedApiClient(configuration) as client:
+        do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
 
 
 def test_the_asynchronous_client_writes_and_lists_while_its_token_holds(configuration: Any, cluster_id: str) -> None:

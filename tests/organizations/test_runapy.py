@@ -1,5 +1,6 @@
 """The official Run:ai client, unmodified, against the console over HTTP: topologies, pools, departments, projects."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def client(live_server: Any, transactional_db: None) -> Any:
+def client(live_server: Any, transactional_db: None) -> Iterator[Any]:
     from runai.api_client import ApiClient
     from runai.configuration import Configuration
     from runai.runai_client import RunaiClient
@@ -29,7 +30,8 @@ def client(live_server: Any, transactional_db: None) -> Any:
     )
     configuration = Configuration(client_id="ci-key", client_secret=secret, runai_base_url=live_server.url)
     configuration.retry_enabled = False
-    return RunaiClient(ApiClient(configuration))
+    with ApiClient(configuration) as api:
+        yield RunaiClient(api)
 
 
 def test_the_admins_way_from_a_topology_to_a_projects_quota(client: Any) -> None:

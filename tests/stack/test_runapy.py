@@ -36,19 +36,17 @@ def cluster_id(muster: Muster) -> str:
 def test_the_synchronous_client_does_the_whole_job(muster: Muster, key: Any) -> None:
     from runai.api_client import ApiClient
 
-    client = ApiClient(configuration(muster, key))
-    do_everything(Job(client, cluster_id(muster), blueprint("vllm-aggregated"), lambda answer: answer.data, "a"))
+    with ApiClient(configuration(muster, key)) as client:
+        do_everything(Job(client, cluster_id(muster), blueprint("vllm-aggregated"), lambda answer: answer.data, "a"))
 
 
 def test_the_threaded_client_does_the_whole_job(muster: Muster, key: Any) -> None:
     from runai.api_client import ThreadedApiClient
 
-    client = ThreadedApiClient(configuration(muster, key))
-    do_everything(
-        Job(client, cluster_id(muster), blueprint("vllm-aggregated"), lambda answer: answer.get(60).data, "b")
-    )
-    client.pool.close()
-    client.pool.join()
+    with ThreadedApiClient(configuration(muster, key)) as client:
+        do_everything(
+            Job(client, cluster_id(muster), blueprint("vllm-aggregated"), lambda answer: answer.get(60).data, "b")
+        )
 
 
 def test_of_many_posts_with_one_key_one_is_run(muster: Muster) -> None:
