@@ -46,6 +46,7 @@ def cast(cluster, default_pool, department, project, admin, actor):
     return {
         "users": User.objects.create_user("somebody@example.org"),
         "reports": report,
+        "secrets": secret,
         "credentials": SimpleNamespace(pk=credential_id(secret)),
         "service-accounts": account,
         "apps": account,

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.test import Client
 
-from tests.contracts.urlconf import Route, pk_of, routes
+from tests.contracts.urlconf import Route, path_of, routes
 
 TABLE = Path(__file__).with_name("matrix.txt")
 PEOPLE = ("anonymous", "no-rule", "other-department", "viewer", "researcher", "department-admin", "admin")
@@ -59,7 +59,7 @@ def rows(cast: Mapping[str, Any], clients: Mapping[str, Client]) -> Iterator[tup
 
 def ask(client: Client, method: str, route: Route, cast: Mapping[str, Any]) -> int:
     """The status of an answer, whose effect is undone."""
-    path, session = route.path(pk_of(route, cast)), client.cookies.get("sessionid")
+    path, session = path_of(route, cast), client.cookies.get("sessionid")
     kept = session.value if session else ""
     with transaction.atomic():
         if method == "get":

@@ -12,7 +12,7 @@ from accounts.services import create_access_key, create_service_account
 from clusters.credentials import Credential, encrypt
 from organizations.services import put_secret
 from tests.contracts.matrix import QUERIES
-from tests.contracts.urlconf import pk_of, routes
+from tests.contracts.urlconf import path_of, routes
 
 PASSWORD = "canary-of-a-password-7Qz"
 CLUSTER_TOKEN = "canary-of-a-cluster-7Qz"
@@ -59,7 +59,7 @@ def test_no_answer_and_no_log_line_holds_a_secret(planted, cast, admin, client_o
     session = client.cookies["sessionid"].value
     secrets = {**planted, "session": session}
     for route in routes():
-        path = route.path(pk_of(route, cast)) + QUERIES.get(route.name, "")
+        path = path_of(route, cast) + QUERIES.get(route.name, "")
         requests = [client.get(path, headers={"Authorization": f"Bearer {planted['token']}"})]
         if route.is_api:
             wrong = json.dumps({"name": "x", "password": planted["password"], "kubeconfig": planted["cluster token"]})

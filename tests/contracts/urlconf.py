@@ -45,8 +45,9 @@ class Route:
         known = (part for part in reversed(parts) if part in COLLECTIONS)
         return next(known, parts[0] if parts else self.pattern.split("/")[0])
 
-    def path(self, pk: object = "") -> str:
-        return "/" + re.sub(r"<[^>]+>", str(pk), self.pattern)
+    def path(self, pk: object = "", **others: object) -> str:
+        """The path with `pk` in every place but those that `others` names."""
+        return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda place: str(others.get(place[1], pk)), self.pattern)
 
 
 def routes() -> list[Route]:
@@ -75,3 +76,8 @@ def pk_of(route: Route, cast: Mapping[str, Any]) -> object:
     if route.is_api and route.kind == "nodes":
         return cast["nodes"].uid
     return cast[route.kind].pk if route.kind in COLLECTIONS else "1"
+
+
+def path_of(route: Route, cast: Mapping[str, Any]) -> str:
+    """The path of the cast's object that the route shows."""
+    return route.path(pk_of(route, cast), secret=cast["secrets"].pk)
