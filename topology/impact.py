@@ -5,7 +5,6 @@ its viewer may see; what is hidden is counted.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +13,7 @@ import msgspec
 from clusters.models import Cluster, Node
 from clusters.names import DEFAULT_NODE_POOL
 from clusters.snapshot import Shard, shard_snapshot
-from scheduling.impact import Hit, Impact, Move, compare
+from scheduling.impact import Impact, Move, compare
 from scheduling.impact_edits import (
     cordoned,
     leaving_nodes,
@@ -27,21 +26,12 @@ from scheduling.shards import POOL_LABEL
 from scheduling.structs import Level, Snapshot, Topology
 from scheduling.structs import Node as EngineNode
 from scheduling.structs import Pod as EnginePod
-from topology.hooks import names_for
+from topology.impact_names import Names, Shown, plain, workload_entries
 from topology.models import NetworkTopology, NodePool
 
-Shown = dict[str, Any]
 Edit = Callable[[Snapshot], Snapshot]
 
 MOST_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What a viewer may call queues and namespaces: the project's name, "" or absent where it may not be told."""
-
-    queues: Mapping[str, str] = field(default_factory=dict)
-    namespaces: Mapping[str, str] = field(default_factory=dict)
 
 
 def label_of(pool: NodePool) -> str:
@@ -51,72 +41,42 @@ def label_of(pool: NodePool) -> str:
 
 def impact_of(user: Any, cluster: Cluster, edits: Mapping[str, Edit], *, now: datetime) -> Shown:
     """The effects of `edits`, by pool label, on the shards of a cluster. Empty (`is_empty`) where there are none."""
-    names = None
     parts: list[Shown] = []
     for label, edit in edits.items():
         shard = shard_snapshot(cluster, label, now=now)
         if not (shard.snapshot.podgroups or shard.snapshot.queues):
             continue
         found = compare(shard.snapshot, edit(shard.snapshot), shard.config)
-        names = names or _names(user, cluster)
-        parts.append(shown(label, shard, found, names))
+        parts.append(shown(label, shard, found, Names.of(user, cluster, found.hits)))
     return merged(parts)
-
-
-def _names(user: Any, cluster: Cluster) -> Names:
-    queues, namespaces = names_for(user, cluster)
-    return Names(queues, namespaces)
 
 
 def shown(label: str, shard: Shard, found: Impact, names: Names) -> Shown:
     """One shard's effects as JSON."""
+    pool = label or DEFAULT_NODE_POOL
+    workloads = workload_entries(found.hits, pool, names)
     return {
-        "pool": label or DEFAULT_NODE_POOL,
-        "workloads": [_workload(hit, label, names) for hit in found.hits[:MOST_SHOWN]],
-        "moreWorkloads": max(len(found.hits) - MOST_SHOWN, 0),
+        "pool": pool,
+        "workloads": workloads[:MOST_SHOWN],
+        "moreWorkloads": max(len(workloads) - MOST_SHOWN, 0),
         "queues": [_queue(move, label, names) for move in found.moves[:MOST_SHOWN]],
-        "gpus": {"before": _plain(found.total_before), "after": _plain(found.total_after)},
+        "gpus": {"before": plain(found.total_before), "after": plain(found.total_after)},
         "unchecked": found.unchecked,
         "observedAt": shard.observed_at.isoformat() if shard.observed_at else None,
         "unknown": list(shard.unknown),
     }
 
 
-def _workload(hit: Hit, label: str, names: Names) -> Shown:
-    namespace, _slash, name = hit.podgroup.partition("/")
-    project = names.namespaces.get(namespace, "")
-    entry: Shown = {
-        "name": name if project else None,
-        "project": project or None,
-        "pool": label or DEFAULT_NODE_POOL,
-        "effect": hit.effect.value,
-        "gpus": _plain(hit.gpus),
-        "pods": hit.pods,
-        "running": hit.running,
-    }
-    if hit.evictor:
-        theirs, _slash, other = hit.evictor.partition("/")
-        owner = names.namespaces.get(theirs, "")
-        entry["for"] = {"name": other if owner else None, "project": owner or None}
-    if hit.topology:
-        entry |= {"topology": hit.topology, "levels": list(dict.fromkeys(hit.levels))}
-    return entry
-
-
 def _queue(move: Move, label: str, names: Names) -> Shown:
     return {
         "name": names.queues.get(move.queue) or None,
         "pool": label or DEFAULT_NODE_POOL,
-        "held": _plain(move.held),
-        "fairShareBefore": None if move.fair_before is None else _plain(move.fair_before),
-        "fairShareAfter": None if move.fair_after is None else _plain(move.fair_after),
+        "held": plain(move.held),
+        "fairShareBefore": None if move.fair_before is None else plain(move.fair_before),
+        "fairShareAfter": None if move.fair_after is None else plain(move.fair_after),
         "before": move.before.value if move.before else None,
         "after": move.after.value if move.after else None,
     }
-
-
-def _plain(amount: float) -> int | float:
-    return int(amount) if amount == int(amount) else round(amount, 3)
 
 
 def merged(parts: Sequence[Shown]) -> Shown:

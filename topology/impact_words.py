@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.templatetags.quantities import number
-from topology.impact import Shown
+from topology.impact_names import Shown
 from topology.wording import short_key
 
 MAX_AGE = 24 * 3600
@@ -55,8 +55,15 @@ def _outside_item(nodes: Sequence[str]) -> Item:
 
 def _effect_item(effect: str, entries: Sequence[Entry]) -> Item:
     status, say = _EFFECTS[effect]
-    words = {"n": number(len(entries)), "gpus": number(sum(entry["gpus"] for entry in entries))}
-    return {"status": status, "text": say(len(entries)) % words, "detail": _list(list(map(_named, entries)))}
+    count = _count(entries)
+    words = {"n": number(count), "gpus": number(sum(entry["gpus"] for entry in entries))}
+    return {"status": status, "text": say(count) % words, "detail": _list(list(map(_named, entries)))}
+
+
+def _count(entries: Sequence[Entry]) -> int:
+    """Workloads: one that loses gangs to several others stands here several times. Hidden ones are counted each."""
+    named = {(entry["project"], entry["name"], entry["pool"]) for entry in entries if entry["name"]}
+    return len(named) + sum(not entry["name"] for entry in entries)
 
 
 def _named(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from clusters.kinds import KAI_TOPOLOGY
-from clusters.models import Cluster, Node
+from clusters.models import Cluster, Node, Pod
 from organizations.models import Department, Project
 from tests.organizations.shard_rows import add_gang, add_nodes, add_object, add_queue
 from topology.impact import impact_of, node_changes, pool_change, pool_deletion
@@ -127,6 +127,48 @@ def test_names_out_of_scope_become_another_project_and_counts_stay(
     (item,) = [item for item in impact_items(found) if "nodes that go" in item["text"]]
     assert "new of assistant, 4 GPUs" in item["detail"]
     assert "another project, 4 GPUs" in item["detail"]
+
+
+def test_a_workload_is_named_once_by_its_graph_with_its_gangs_added_up(admin: User, pool: NodePool) -> None:
+    Pod.objects.filter(pod_group__in=("old", "new")).update(graph="llama-70b")
+
+    found = node_changes(admin, pool, remove=["n0", "n1"], now=timezone.now())
+
+    assert effects(found)["llama-70b", "loses-nodes"] == 12
+    (item,) = [item for item in impact_items(found) if "nodes that go" in item["text"]]
+    assert item["text"] == "2 workloads have pods on nodes that go: 16 GPUs"
+    assert item["detail"] == "llama-70b of assistant, 12 GPUs; seen of vision, 4 GPUs"
+
+
+def test_those_a_workload_loses_pods_to_are_named_by_their_graph_too(
+    admin: User, project: Project, pool: NodePool, client_of: Any
+) -> None:
+    Pod.objects.filter(pod_group="new").update(graph="llama-70b")
+    Pod.objects.filter(pod_group="waits").update(graph="detector")
+
+    response = edit(client_of(admin), project, "4")
+
+    details = " ".join(item["detail"] for item in response.context["warnings"])
+    assert "llama-70b of assistant, 4 GPUs, for detector" in details
+
+
+def test_a_gang_without_graph_is_named_after_its_owner(admin: User, cluster: Cluster, pool: NodePool) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "nightly", "uid": "job-1"}
+    add_nodes(cluster, 1, prefix="more")
+    add_gang(cluster, "assistant", "pg-nightly-job-1", 2, on=("more0",), metadata={"ownerReferences": [owner]})
+
+    found = node_changes(admin, pool, remove=["more0"], now=timezone.now())
+
+    assert effects(found)["nightly", "loses-nodes"] == 2
+
+
+def test_graphs_of_other_projects_stay_hidden(researcher: User, vision: Project, pool: NodePool) -> None:
+    Pod.objects.filter(pod_group="seen").update(graph="secret-model")
+
+    found = node_changes(researcher, pool, remove=["n1"], now=timezone.now())
+
+    assert effects(found)[None, "loses-nodes"] == 4
+    assert "secret-model" not in str(found)
 
 
 def test_nothing_changed_is_empty(admin: User, pool: NodePool, cluster: Cluster) -> None:
