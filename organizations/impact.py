@@ -15,7 +15,8 @@ from organizations.services import QuotaInput
 from scheduling.impact_edits import with_queues, without_queues
 from scheduling.shares_holdings import Changes
 from scheduling.structs import Snapshot
-from topology.impact import Edit, Shown, impact_of, label_of
+from topology.impact import Edit, impact_of, label_of
+from topology.impact_names import Shown
 from topology.models import NodePool
 
 # From the units of quotas to the engine's: devices, millicores, bytes.

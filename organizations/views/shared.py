@@ -22,7 +22,7 @@ from organizations.impact import quota_impact, warnings_of
 from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
 from topology.history import timeline
-from topology.impact import Shown
+from topology.impact_names import Shown
 from topology.impact_words import hits_of, impact_items, opened, sealed
 from topology.models import NodePool
 from topology.presenting import comparison

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.views import is_dry_run
-from topology.impact import Shown
+from topology.impact_names import Shown
 
 
 def dry_impact(request: Request, work: Callable[[], Shown]) -> Shown | None:
