@@ -16,3 +16,4 @@ import "./icicle.js";
 import "./order.js";
 import "./editor.js";
 import "./requests.js";
+import "./drafts.js";
