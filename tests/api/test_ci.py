@@ -19,7 +19,7 @@ from tests.api.test_waiting import NOT_READY, READY, settle
 from tests.conftest import make_user
 from workloads.models import Workload
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 
 @pytest.fixture

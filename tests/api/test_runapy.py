@@ -16,6 +16,7 @@ from tests.conftest import make_user
 from topology.services import ensure_default_pool
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

@@ -83,6 +83,7 @@ def test_hostile_queries_are_refused_or_left_out_at_little_cost(cast, client):
         if route.name in PUBLIC or route.kind:
             continue
         base = route.path() + QUERIES.get(route.name, "?")
+        client.get(base)  # what a process makes once is no cost of the query
         names = ("search", "sortBy", "offset", "filterBy=name=@") if route.is_api else ("q", "filter", "sort")
         for k, name in enumerate(names):
             url = f"{base}&{name}{'' if name.endswith('@') else '='}{values[(i + k) % len(values)]}"

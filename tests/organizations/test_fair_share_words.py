@@ -4,15 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
 from django.utils import translation
-from django.utils.translation import trans_real
 
 from organizations.fair_share_words import Claimant, holding_sentence, sentence, share_sentence
 from scheduling.fairshare import Claim
@@ -20,7 +16,8 @@ from scheduling.golden import Replay, read_cases
 from scheduling.shares import Share, explain_division
 from scheduling.shares_holdings import Holding, explain_shard
 
-FRAGMENT = Path(__file__).parent / "fair_share.zh_Hans.po"
+pytestmark = pytest.mark.long
+
 RECORDED = Path(__file__).parent.parent / "scheduling" / "data" / "fairshare.jsonl.xz"
 SCALES = {"gpu": Decimal(1), "cpu": Decimal(1000), "memory": Decimal(10) ** 9}
 CLOSE = Decimal("0.0021")
@@ -54,19 +51,6 @@ PATTERNS = {
 }
 # Where Chinese says the numbers of a pattern in another order: their places in the English order.
 ORDER = {"gets": (1, 0), "guaranteed": (0, 2, 1, 4, 3), "earlier": (1, 0)}
-
-
-@pytest.fixture(autouse=True)
-def _chinese(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fragment's translations on top of the catalogue."""
-    catalogue = BytesIO()
-    with FRAGMENT.open("rb") as file:
-        write_mo(catalogue, read_po(file, locale="zh_Hans"))
-    catalogue.seek(0)
-    fragment = trans_real.gettext_module.GNUTranslations(catalogue)
-    whole = trans_real.DjangoTranslation("zh-hans")
-    whole.merge(fragment)
-    monkeypatch.setitem(trans_real._translations, "zh-hans", whole)
 
 
 def numbers(text: str, language: str, kind: str) -> tuple[Decimal, ...] | None:

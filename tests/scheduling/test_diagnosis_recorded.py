@@ -13,6 +13,8 @@ from scheduling.diagnosis_structs import Code, Diagnosis
 from scheduling.golden import read_cases
 from scheduling.live import LiveReplay, comparable
 
+pytestmark = pytest.mark.long
+
 DATA = Path(__file__).parent / "data" / "scheduling-live.jsonl.xz"
 
 # What golden/SURPRISES.md and the reference say of single recordings.

@@ -9,6 +9,8 @@ import yaml
 from tests.api.ci_examples import GRAPH, SERVES, example, run
 from tests.stack.installation import Muster, wait_until
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def variables(muster: Muster) -> dict[str, str]:

@@ -13,6 +13,7 @@ from tests.stack.installation import EMAIL, PASSWORD, Muster
 from workloads.blueprints import blueprint
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

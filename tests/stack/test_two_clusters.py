@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 
+from clusters.kube.transport import Timeouts
 from tests.stack.installation import ROOT, Muster, free_port, wait_until
 from tests.stack.reader import Reader
 
+pytestmark = pytest.mark.long
+
 LEVELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"]
 PAGES = ("/", "/clusters/", "/nodes/", "/node-pools/", "/network-topologies/", "/workloads/", "/projects/")
-# A page makes no call to a cluster: what it may take on a busy machine, far below any timeout of a call.
-PAGE_SECONDS = 3.0
+# What waits for the cluster that hangs waits at least so long.
+HANGING_SECONDS = Timeouts().read
 TROUBLES = {"hangs": signal.SIGSTOP, "is gone": signal.SIGKILL}
 
 
@@ -84,7 +87,6 @@ def test_a_cluster_that_does_not_answer_neither_slows_nor_hides_the_other(
     both: Muster, second: Simulator, trouble: str
 ) -> None:
     reader = Reader(both)
-    undisturbed = define_topology(both, "simulated", "before")
     define_topology(both, "other", "before")
 
     second.signal(TROUBLES[trouble])
@@ -92,12 +94,12 @@ def test_a_cluster_that_does_not_answer_neither_slows_nor_hides_the_other(
     wait_until(lambda: "watcher of other" in unhealthy(both), "the watcher of the second cluster to be named", 120)
 
     assert "watcher of simulated" not in unhealthy(both)
-    assert with_trouble < undisturbed + 5
+    assert with_trouble < HANGING_SECONDS
     assert set(nodes_by_cluster(both).values()) == {18}, "what is known of a cluster stays when it does not answer"
     for path in PAGES:
         started = time.monotonic()
         page = reader.page(path)
-        assert time.monotonic() - started < PAGE_SECONDS, path
+        assert time.monotonic() - started < HANGING_SECONDS, path
         assert "other" in page, path
     nodes = reader.page("/nodes/")
     assert "Last heard:" in nodes
