@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from accounts.audit_changes import changes_of
 from accounts.models import AuditEntry, Outcome, UserKind
 from accounts.scopes import TENANT_ID
 from core.filters import Filter
@@ -73,18 +74,9 @@ def kind_of(entry: AuditEntry) -> str:
     return entry.object_type.rpartition(".")[2]
 
 
-def changes(entry: AuditEntry) -> list[tuple[str, Any, Any]]:
-    """(field, before, after) of every field that the entry names, in its order."""
-    before, after = entry.before or {}, entry.after or {}
-    return [(name, before.get(name), after.get(name)) for name in {**before, **after}]
-
-
-def changes_text(entry: AuditEntry) -> str:
-    """The changes in one line: `name: a → b; description: c`."""
-    return "; ".join(
-        f"{name}: {_text(before)} → {_text(after)}" if before is not None else f"{name}: {_text(after)}"
-        for name, before, after in changes(entry)
-    )
+def changes_text(entry: AuditEntry, longest: int = 0) -> str:
+    """The changes in one line: `name: a → b; description: c`; values longer than `longest` are shortened, 0: none."""
+    return "; ".join(change.text(longest) for change in changes_of(entry))
 
 
 def _metadata(entry: AuditEntry) -> dict[str, str]:
@@ -97,13 +89,9 @@ def _metadata(entry: AuditEntry) -> dict[str, str]:
         found["source_ip"] = entry.address
     if entry.request_id and not _uuid(entry.request_id):
         found["request_id"] = entry.request_id
-    for name, before, after in changes(entry)[: METADATA - len(found)]:
-        found[name] = f"{_text(before)} → {_text(after)}" if before is not None else _text(after)
+    for change in changes_of(entry)[: METADATA - len(found)]:
+        found[change.path] = change.after if change.before is None else f"{change.before} → {change.after}"
     return found
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 def _uuid(text: str) -> str:

@@ -204,6 +204,13 @@ def hits_of(shown: Shown) -> list[Item]:
     ]
 
 
+def impact_sentence(shown: Any) -> str:
+    """The impact that an audit entry keeps, in one line; "" for what is none."""
+    if not isinstance(shown, Mapping) or not {"workloads", "queues", "moreWorkloads", "unchecked"} <= shown.keys():
+        return ""
+    return "; ".join(line["text"] for line in hits_of({"unknown": (), **shown}))
+
+
 def sealed(request: HttpRequest, row: Model, shown: Shown) -> str:
     """What was shown to this person of this row, signed, for the hidden field `impact`: the audit entry keeps it."""
     return signing.dumps(shown, salt=_salt(request, row), compress=True)

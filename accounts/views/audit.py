@@ -15,12 +15,14 @@ from django.views.decorators.http import require_GET
 
 from accounts import audit_wire
 from accounts.audit import visible_entries
+from accounts.audit_changes import changes_of
 from accounts.models import AuditEntry
 from accounts.permissions import require
-from accounts.tables import AUDIT
+from accounts.tables import ACTIONS, AUDIT
 from core.saved_views import SavedView
 from core.tables import build_table, table_response
 
+LONGEST = 60  # characters of a value in the list; all of it stands below
 VIEWS = (
     SavedView(label=_("All")),
     SavedView(label=_("Refused"), terms=("outcome==Failed",)),
@@ -42,9 +44,12 @@ def audit_list(request: HttpRequest) -> HttpResponseBase:
 
 
 def entry_rows(entries: Sequence[Any]) -> list[AuditEntry]:
-    """Entries with their words: kind, outcome, change (or why it was refused)."""
+    """Entries with their words: kind, outcome, change in short (or why it was refused), and every changed field."""
+    words = dict(ACTIONS)
     for entry in entries:
         entry.kind_word = audit_wire.kind_of(entry)
+        entry.action_word = words.get(entry.action, entry.action)
         entry.outcome_word = entry.get_outcome_display()
-        entry.change = audit_wire.changes_text(entry) or entry.reason
+        entry.changes = changes_of(entry)
+        entry.change = audit_wire.changes_text(entry, LONGEST) or entry.reason
     return list(entries)

@@ -4,6 +4,7 @@ import pytest
 from django.db import transaction
 
 from accounts.audit import SECRET, record
+from accounts.audit_wire import changes_text
 from accounts.models import AuditEntry
 from organizations.services import create_department
 from topology.models import NodePool
@@ -67,3 +68,50 @@ def test_the_api_is_named_as_the_way_a_change_came(admin, client_of, cluster, de
 
 def test_the_word_for_a_secret_is_not_a_secret():
     assert SECRET == "changed"
+
+
+def noted(actor, pool, before, after) -> AuditEntry:
+    with transaction.atomic():
+        return record(actor, "update", pool, before=before, after=after)
+
+
+def test_a_nested_change_is_told_by_the_path_of_its_field(admin, actor, default_pool):
+    before = {"resources": {"default": {"gpu_deserved": "16", "gpu_limit": None}}, "levels": ["zone"], "enabled": True}
+    after = {"resources": {"default": {"gpu_deserved": "32", "gpu_limit": None}}, "levels": ["zone", "rack"],
+             "enabled": False}  # fmt: skip
+
+    entry = noted(actor(admin), default_pool, before, after)
+
+    assert changes_text(entry) == (
+        "resources.default.gpu_deserved: 16 → 32; levels: zone → zone, rack; enabled: true → false"
+    )
+
+
+def test_objects_in_lists_are_counted_and_what_goes_is_a_dash(admin, actor, default_pool):
+    entry = noted(actor(admin), default_pool, {"roles": [{"name": "decode"}], "note": "x"}, {"note": ""})
+
+    assert changes_text(entry) == "roles[0].name: decode → –; note: x → –"
+
+
+def test_long_values_are_shortened_in_the_list_and_whole_below_it(admin, actor, client_of, default_pool):
+    source = "kind: Long\n" + "\n".join(f"line{number}: {number}" for number in range(40))
+    noted(actor(admin), default_pool, None, {"source": source})
+
+    shown = client_of(admin).get("/audit/").content.decode()
+
+    assert "<summary><span>source: kind: Long line0: 0 line1: 1" in shown
+    assert f"<dd>{source}</dd>" in shown
+    assert "{&#x27;" not in shown
+
+
+def test_an_impact_in_an_entry_is_told_in_its_sentence(admin, actor, default_pool):
+    hit = {"name": "llama-70b", "project": "assistant", "pool": "default", "effect": "stops-fitting", "gpus": 8,
+           "pods": 2, "running": True}  # fmt: skip
+    impact = {"isEmpty": False, "workloads": [hit], "moreWorkloads": 0, "queues": [], "unchecked": 0, "unknown": []}
+
+    entry = noted(actor(admin), default_pool, {"networkTopology": "dc"}, {"networkTopology": None, "impact": impact})
+
+    assert changes_text(entry) == (
+        "networkTopology: dc → –; "
+        "impact: 1 workload could not be started any more: 8 GPUs – llama-70b of assistant, 8 GPUs"
+    )

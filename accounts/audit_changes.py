@@ -1,0 +1,73 @@
+"""What an entry of the audit log changed, field by field: the path of each field, its value before and after, as text.
+
+Fields that a package tells in its own words (`say_field`) are one sentence.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.text import Truncator
+
+from accounts.models import AuditEntry
+
+NOTHING = "–"
+Say = Callable[[Any], str]
+
+_sayers: dict[str, Say] = {}
+
+
+def say_field(name: str, say: Say) -> None:
+    """Let `say(value)` tell the field `name` of every entry; "" leaves it to its parts."""
+    _sayers[name] = say
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field. `path` is dotted, `[n]` for the n-th of a list; `before` is None where the entry names none."""
+
+    path: str
+    before: str | None
+    after: str
+
+    def text(self, longest: int = 0) -> str:
+        """`path: before → after`; values longer than `longest` are shortened, 0 leaves them whole."""
+        before, after = (_short(value, longest) if longest else value for value in (self.before or "", self.after))
+        return f"{self.path}: {after}" if self.before is None else f"{self.path}: {before} → {after}"
+
+
+def changes_of(entry: AuditEntry) -> list[Change]:
+    """Every field that differs, in the entry's order; empty ones of something new are left out."""
+    before, after = dict(_fields(entry.before or {})), dict(_fields(entry.after or {}))
+    changes = [Change(path, before.get(path), after.get(path, NOTHING)) for path in {**before, **after}]
+    return [change for change in changes if change.after != (change.before or NOTHING)]
+
+
+def _short(value: str, longest: int) -> str:
+    return Truncator(" ".join(value.split())).chars(longest)
+
+
+def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in document.items():
+        said = _sayers[name](value) if name in _sayers else ""
+        yield from [(name, said)] if said else _leaves(name, value)
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for name, part in value.items():
+            yield from _leaves(f"{path}.{name}", part)
+    elif isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
+        for number, part in enumerate(value):
+            yield from _leaves(f"{path}[{number}]", part)
+    else:
+        yield path, _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """A value as one writes it: no quotes, no brackets; lists by commas; `–` for nothing."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_plain, value)) or NOTHING
+    return NOTHING if value is None or value in ("", {}) else str(value)
