@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from accounts.models import AccessRule, User
 from accounts.permissions import Scope, rights_of, rules_of
+from accounts.role_words import RESOURCE_LABELS
 from accounts.roles import ACTIONS, RESOURCE_GROUPS, ROLE_LABELS, Text
 from accounts.scopes import Target, names_of, scope_of
 
@@ -29,6 +30,7 @@ class Permission:
     """One resource type: by action, the holdings that give it (none: not permitted)."""
 
     resource: str
+    label: Text
     cells: tuple[tuple[str, tuple[Holding, ...]], ...]
 
 
@@ -57,7 +59,7 @@ def permissions(held: Sequence[Holding]) -> list[Permission]:
                 (action, tuple(each for each in held if f"{resource}:{action}" in each.rights)) for action in ACTIONS
             )
             if any(holding for _action, holding in cells):
-                found.append(Permission(resource, cells))
+                found.append(Permission(resource, RESOURCE_LABELS[resource], cells))
     return found
 
 

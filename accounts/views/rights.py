@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from accounts.explaining import holdings, permissions, why
 from accounts.forms import scope_label
 from accounts.models import User
+from accounts.role_words import ACTION_LABELS, RESOURCE_LABELS
 from accounts.roles import ACTIONS, RESOURCES
 from accounts.scopes import find_target, targets_for
 from core.errors import InvalidInput, NotPermitted
@@ -22,8 +23,8 @@ def rights_context(request: HttpRequest, user: User) -> dict[str, Any]:
     return {
         "held": held,
         "permissions": permissions(held),
-        "actions": ACTIONS,
-        "resources": RESOURCES,
+        "actions": [(action, ACTION_LABELS[action]) for action in ACTIONS],
+        "resources": [(resource, RESOURCE_LABELS[resource]) for resource in RESOURCES],
         "targets": [{"key": f"{t.scope_type}:{t.scope_id}", "label": scope_label(t)} for t in targets],
         **_answer(request, held),
     }

@@ -16,6 +16,7 @@ from accounts.forms import RoleForm
 from accounts.models import Role
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
+from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
 from accounts.views import shared
 from core.errors import NotFound
@@ -43,7 +44,9 @@ def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
     if role is None:
         raise NotFound("Resource id not found.")
     return render(
-        request, "accounts/role_detail.html", {"role": role, "matrix": matrix(role.rights), "crumbs": _crumbs()}
+        request,
+        "accounts/role_detail.html",
+        {"role": role, "matrix": matrix(role.rights), "heads": action_labels(), "crumbs": _crumbs()},
     )
 
 
@@ -127,6 +130,7 @@ def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
             "rows": [
                 {
                     "resource": resource,
+                    "label": RESOURCE_LABELS[resource],
                     "cells": [(f"{resource}:{action}", action, f"{resource}:{action}" in held) for action in ACTIONS],
                 }
                 for resource in resources
@@ -145,7 +149,7 @@ def _form_page(
         "title": title,
         "role": role,
         "matrix": matrix(rights),
-        "actions": ACTIONS,
+        "heads": action_labels(),
         "crumbs": _crumbs(),
         "may_save": has_right(request.user, right),
         "may_delete": role is not None and has_right(request.user, "roles:delete"),

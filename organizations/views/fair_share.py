@@ -55,7 +55,7 @@ def fair_share(request: HttpRequest) -> HttpResponse:
         "pool": pool,
         "resource": resource,
         "resources": [("gpu", "GPU"), ("cpu", "CPU"), ("memory", _("Memory"))],
-        "unit": {"gpu": "GPUs", "cpu": _("cores"), "memory": "GB"}[resource],
+        "unit": {"gpu": _("GPUs"), "cpu": _("cores"), "memory": "GB"}[resource],
     }
     if pool is None or cluster is None:
         return render(request, "organizations/fair_share.html", context)
@@ -188,7 +188,7 @@ def _point(resource: str, amount: float) -> float | None:
 
 
 def _csv(pool: NodePool, resource: str, rows: list[Row]) -> HttpResponse:
-    unit = {"gpu": "GPUs", "cpu": "cores", "memory": "GB"}[resource]
+    unit = {"gpu": _("GPUs"), "cpu": _("cores"), "memory": "GB"}[resource]
     amounts = ("deserved", "limit", "fair", "held", "fixed", "asked")
     words = (_("Deserved"), _("Limit"), _("Fair share"), _("Held"), _("Not preemptible"), _("Asked"))
     text = StringIO()

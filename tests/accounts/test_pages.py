@@ -7,6 +7,8 @@ from django.test import Client
 
 from accounts.models import AccessKey, AccessRule, AuditEntry, Role, ScopeType, User
 from accounts.permissions import has_right
+from accounts.role_words import RESOURCE_LABELS, action_labels
+from accounts.roles import RESOURCES
 from tests.conftest import make_user
 
 
@@ -171,6 +173,14 @@ def test_a_custom_role_is_a_matrix_of_rights(page):
     assert Role.objects.get().rights == ["workloads:read"]
     assert page.post("/access/roles/new", {"name": "Empty"}).status_code == 422
     assert page.post(f"/access/roles/{role.pk}/delete", {"confirm": "Submitter"}).status_code == 302
+
+
+def test_rights_have_a_word_for_every_resource_and_action_and_keep_their_code(page):
+    shown = text_of(page.get("/access/roles/predefined/1/"))
+
+    assert set(RESOURCE_LABELS) == set(RESOURCES)
+    assert all(str(label) in shown and resource in shown for resource, label in RESOURCE_LABELS.items())
+    assert [str(label) for label in action_labels()] == ["create", "read", "update", "delete"]
 
 
 def test_what_a_person_may_do_and_why_is_answered(page, researcher, project):
