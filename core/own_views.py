@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from core.errors import InvalidInput, NotFound
 from core.models import OwnView
@@ -64,9 +64,11 @@ def forget_view(user: Any, pk: str) -> OwnView:
     return found
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def own_views(request: HttpRequest) -> HttpResponse:
     """Keep the view that is shown (`table`, `query`, `label`), or forget one (`forget`); back to the list (`path`)."""
+    if request.method != "POST":
+        return redirect("/")
     path = request.POST.get("path", "")
     if not path.startswith("/") or not url_has_allowed_host_and_scheme(path, allowed_hosts=None):
         raise InvalidInput.of("path", _("This is no list"), _("the address of a list"))

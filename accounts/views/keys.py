@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts import services
 from accounts.forms import KeyForm, NameForm
@@ -85,10 +85,12 @@ def service_account_secret(request: HttpRequest, pk: str) -> HttpResponse:
     return shared.confirm_page(request, _renewing(account.name, back), act)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def service_account_enabled(request: HttpRequest, pk: str) -> HttpResponse:
     """Switches it on (`enabled=1`) or off; its tokens end then."""
     account = find_service_account(request.user, pk)
+    if request.method != "POST":
+        return redirect("accounts:service-account-detail", account.pk)
     enabled = request.POST.get("enabled") == "1"
     services.set_service_account_enabled(actor_of(request), account=account, enabled=enabled)
     return redirect("accounts:service-account-detail", account.pk)

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts import services
 from accounts.forms import UserForm
@@ -101,10 +101,12 @@ def user_logout(request: HttpRequest, pk: str) -> HttpResponse:
     )
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def user_enable(request: HttpRequest, pk: str) -> HttpResponse:
     """Switches a person on."""
     user = find_person(request.user, pk)
+    if request.method != "POST":
+        return redirect("accounts:user-detail", user.pk)
     services.set_enabled(actor_of(request), user=user, enabled=True)
     return redirect("accounts:user-detail", user.pk)
 

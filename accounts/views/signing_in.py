@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts import identity_provider
 from accounts.audit import Actor, record_attempt
@@ -50,9 +50,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @login_not_required
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def sign_out(request: HttpRequest) -> HttpResponseRedirect:
-    """Ends the session."""
+    """Ends the session; the address alone does not, so that no link can."""
+    if request.method != "POST":
+        return redirect("overview")
     if isinstance(request.user, User):
         note_sign_out(attempt_of(request, request.user.email), request.user)
     logout(request)

@@ -6,7 +6,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
@@ -93,11 +93,13 @@ def cluster_credential(request: HttpRequest, pk: str) -> HttpResponse:
     return render(request, "clusters/cluster_credential.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def cluster_test(request: HttpRequest, pk: str) -> HttpResponse:
     """Try the stored connection now; answers with the report alone for htmx."""
     cluster = _cluster(request, pk)
     require(request.user, "cluster:update", cluster.scope)
+    if request.method != "POST":
+        return redirect("clusters:cluster-detail", cluster.pk)
     report = live.try_cluster(cluster)
     context = {"cluster": cluster, "report": report, "crumbs": presenting.cluster_crumbs(cluster)}
     alone = "HX-Request" in request.headers

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
@@ -139,13 +139,15 @@ def project_secrets(request: HttpRequest, pk: str) -> HttpResponse:
     )
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def secret_delete(request: HttpRequest, pk: str, secret: int) -> HttpResponse:
     """Delete one secret."""
     project = Project.objects.get_visible(request.user, pk=pk)
     row = project.secrets.filter(pk=secret).first()
     if row is None:
         raise NotFound("Resource id not found.")
+    if request.method != "POST":
+        return redirect("organizations:project-secrets", project.pk)
     try:
         services.delete_secret(actor_of(request), secret=row)
     except Conflict as error:

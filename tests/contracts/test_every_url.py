@@ -124,6 +124,7 @@ def test_reading_changes_nothing_and_fails_nowhere(cast, admin, client_of):
                 b"".join(answer.streaming_content)
         # A credential has one kind, and is absent from the paths of the others.
         open_ended = route.pattern.count("<") > 1 or (route.kind and route.kind not in COLLECTIONS - {"credentials"})
+        open_ended = open_ended or route.name == "workloads:bulk"  # what stands there is the name of an act, no id
         # 400: a list that must be asked something.
         expected = {200, 302, 405} | ({404} if open_ended else set()) | ({207, 400, 501} if route.is_api else set())
         if written or answer.status_code not in expected:

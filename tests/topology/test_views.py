@@ -280,6 +280,12 @@ def test_a_pool_is_made_and_edited_with_faults_beside_their_fields(page: Client,
     assert (pool.min_guaranteed_runtime, pool.network_topology) == ("", None)
 
 
+def test_the_address_of_an_act_leads_back_to_the_pool(page: Client, pool: NodePool) -> None:
+    answer = page.get(f"/node-pools/{pool.pk}/attach/")
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/node-pools/{pool.pk}/")
+
+
 @pytest.mark.usefixtures("fleet")
 def test_j4_a_topology_is_attached_swapped_and_detached(
     page: Client, topology: NetworkTopology, pool: NodePool

@@ -33,7 +33,7 @@ def test_the_page_fetches_the_preview_as_the_form_changes(observed: Cluster, cli
 
     assert f'hx-post="{reverse("workloads:placement")}"' in page
     assert 'hx-trigger="load, change from:#draft delay:500ms' in page
-    assert 'hx-sync="this:replace"' in page
+    assert 'hx-sync="this:queue last"' in page
 
 
 def test_verdict_nodes_level_distance_and_quota_are_shown(

@@ -1,6 +1,7 @@
 """Node pools: list, new, detail, nodes, events, YAML, settings, attach, delete."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -215,17 +216,21 @@ def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -
     return False
 
 
-@require_http_methods(["POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
-    """Attach, swap or detach the topology."""
+    """Attach, swap or detach (`topology` is empty) the topology. What has effects is asked first, by a GET."""
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
     require(request.user, "nodepools:update", pool.scope)
-    chosen = request.POST.get("topology", "")
+    chosen = (request.POST if request.method == "POST" else request.GET).get("topology", "")
     topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen) if chosen else None
     effects = _effects(request, pool, {"network_topology": topology})
-    if effects:
+    if request.method != "POST":
+        if not effects or "topology" not in request.GET:
+            return redirect("topology:node-pool-detail", pool.pk)
         context = {**_head(request, pk, "overview")[1], **effects, "chosen": chosen, "topology": topology}
-        return render(request, "topology/node_pool_attach.html", context, status=422)
+        return render(request, "topology/node_pool_attach.html", context)
+    if effects:
+        return redirect(f"{request.path}?{urlencode({'topology': chosen})}")
     shown = opened(request, pool)
     try:
         if topology is None:

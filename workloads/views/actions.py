@@ -1,4 +1,5 @@
-"""Acts on one workload: scale, suspend, resume, delete. Each answers with the workload's page."""
+"""Acts on one workload: scale, suspend, resume, delete. Each answers with the workload's page, even where its address
+is only opened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import require
 from accounts.requests import actor_of
@@ -27,10 +28,12 @@ BULK = {
 }
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def workload_scale(request: HttpRequest, pk: str) -> HttpResponse:
     """Set the replicas of one component."""
     workload = selectors.workload_of(request.user, pk)
+    if request.method != "POST":
+        return redirect("workloads:detail", workload.pk)
     text = request.POST.get("replicas", "").strip()
     try:
         if not (text.isascii() and text.isdigit() and len(text) <= 6):
@@ -47,19 +50,23 @@ def workload_scale(request: HttpRequest, pk: str) -> HttpResponse:
     return redirect("workloads:detail", workload.pk)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def workload_suspend(request: HttpRequest, pk: str) -> HttpResponse:
     """Take the pods away and keep the definition."""
     workload = selectors.workload_of(request.user, pk)
+    if request.method != "POST":
+        return redirect("workloads:detail", workload.pk)
     services.suspend_workload(actor_of(request), workload=workload)
     messages.success(request, _("%(name)s is being suspended; its GPUs become free.") % {"name": workload.name})
     return redirect("workloads:detail", workload.pk)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
     """Start it again."""
     workload = selectors.workload_of(request.user, pk)
+    if request.method != "POST":
+        return redirect("workloads:detail", workload.pk)
     try:
         services.resume_workload(actor_of(request), workload=workload)
     except InvalidInput as error:
@@ -69,12 +76,14 @@ def workload_resume(request: HttpRequest, pk: str) -> HttpResponse:
     return redirect("workloads:detail", workload.pk)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def workload_bulk(request: HttpRequest, action: str) -> HttpResponse:
     """Suspend or resume the selected workloads, and report of each what became of it: one that cannot be stops none."""
     require(request.user, "workloads:update")
     if action not in BULK:
         raise NotFound(_("There is no such act."))
+    if request.method != "POST":
+        return redirect("workloads:list")
     pks = list(dict.fromkeys(request.POST.getlist("pk")))
     if not pks:
         messages.warning(request, _("No workload was selected."))

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.dateparse import parse_datetime
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.requests import actor_of
 from clusters.kept import LARGE_NODES
@@ -25,9 +25,11 @@ from workloads.progress import PodFacts
 Json = Mapping[str, Any]
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def draft_placement(request: HttpRequest) -> HttpResponse:
     """The preview of the posted form or document; it changes nothing."""
+    if request.method != "POST":
+        return redirect("workloads:new")
     actor = actor_of(request)
     page = read_page(actor.user, request.POST.dict())
     if page.submission is None:
