@@ -14,7 +14,6 @@ from scheduling.resources import GPU
 from scheduling.structs import Node, Pod, Requirement, Topology, TopologyConstraint
 
 HOSTNAME = "kubernetes.io/hostname"
-MAX_PATHS = 6
 MAX_DOMAINS = 8
 """So many domains are tried by hand when a count is suspected to be wrong."""
 
@@ -142,13 +141,34 @@ def unlabelled(scene: Scene) -> Iterator[Obstacle]:
 
 
 def _labelled(scene: Scene, hosts: Sequence[str], labels: Sequence[str]) -> Scene:
-    """The nodes labelled so that it helps: into the domain, old or new, in which the gang runs then."""
+    """The nodes labelled as far as it is known where they are.
+
+    Known is what a node says itself, and a value that all domains share in which it may be. Where several are possible
+    it gets a domain of its own, which helps least: what runs then would run wherever the node really is. Only a label
+    that no node has is one new value for all of them.
+    """
     wide = [label for label in labels if label != HOSTNAME]
     paths = {tuple(node.labels.get(label, "") for label in wide) for node in scene.shard.nodes}
     full = sorted(path for path in paths if all(path))
-    candidates = [*full[:MAX_PATHS], tuple("new" for _ in wide)]
-    tries = [scene.with_nodes(hosts, partial(_put, values=dict(zip(wide, path, strict=True)))) for path in candidates]
-    return next((each for each in tries if each.runs), tries[-1])
+    values = {
+        node.name: _places(node, wide, [path for path in full if _agrees(node, wide, path)] or full)
+        for node in scene.shard.nodes
+        if node.name in hosts
+    }
+    return scene.with_nodes(values, lambda node: _put(node, values[node.name]))
+
+
+def _agrees(node: Node, labels: Sequence[str], path: Sequence[str]) -> bool:
+    return all(node.labels.get(label, value) == value for label, value in zip(labels, path, strict=True))
+
+
+def _places(node: Node, labels: Sequence[str], possible: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The value of each label, from the domains in which the node may be."""
+    values: dict[str, str] = {}
+    for depth, label in enumerate(labels):
+        found = {path[depth] for path in possible}
+        values[label] = found.pop() if len(found) == 1 else f"of-{node.name}" if found else "new"
+    return values
 
 
 def _put(node: Node, values: Mapping[str, str]) -> Node:

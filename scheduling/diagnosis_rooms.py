@@ -81,6 +81,15 @@ def usable_rows(scene: Scene, tasks: list[Task]) -> Mask:
     return allowed
 
 
+def _pool_rows(scene: Scene) -> Rows:
+    """Nodes where any of its pods is allowed; under a constraint of the whole gang only those with all labels."""
+    allowed = usable_rows(scene, scene.tasks)
+    for each in constrained(scene):
+        if not each.subgroup:
+            allowed &= each.tree.codes[-1] >= 0
+    return np.flatnonzero(allowed)
+
+
 def level_rows(scene: Scene, each: Constrained, level: str) -> tuple[DomainRow, ...]:
     """The domains of a level, those with most usable GPUs first, then with most free ones."""
     tree = each.tree
@@ -173,7 +182,7 @@ def _has_room(scene: Scene, each: Constrained) -> bool:
 
 def _pool_full(scene: Scene) -> Cause:
     nodes = scene.session.nodes
-    rows = np.flatnonzero(usable_rows(scene, scene.tasks))
+    rows = _pool_rows(scene)
     room = nodes.idle[rows] + nodes.releasing[rows]
     request = np.stack([task.request for task in scene.tasks]).max(axis=0)
     free = float(np.maximum(room[:, GPU], 0.0).sum())
@@ -206,7 +215,7 @@ def _numbers(scene: Scene, tasks: list[Task], free: float, usable: float, pods: 
 def pool_totals(scene: Scene) -> dict[str, float]:
     """GPUs that the pool has for these pods and that are asked for at once."""
     nodes = scene.session.nodes
-    rows = np.flatnonzero(usable_rows(scene, scene.tasks))
+    rows = _pool_rows(scene)
     request = np.stack([task.request for task in scene.tasks])
     fit = pods_per_node(nodes.allocatable[rows], request.max(axis=0), len(scene.tasks)).sum()
     return {

@@ -23,10 +23,12 @@ from scheduling.structs import Pod as EnginePod
 from scheduling.structs import SchedulerConfig, Snapshot
 from topology.models import NodePool
 from workloads import observed
-from workloads.diagnosis_outside import Facts, Finding, find_outside
+from workloads.diagnosis_outside import GRACE_SECONDS, Facts, Finding, find_outside
 from workloads.diagnosis_ruled import Ruled, ruled_out
+from workloads.diagnosis_words import sentence_code
 from workloads.models import DesiredPhase, Workload
 from workloads.verdicts import Reason, group_texts, is_noise
+from workloads.words import FIRST_CAUSES, REASONS
 
 STREAMS = ("nodes", "pods", "podgroups", "queues", "topologies")
 MAX_GROUPS = 3
@@ -37,6 +39,8 @@ LARGE_BUDGET = 400
 LARGE_EFFORT, MAX_EFFORT = 4, 24
 """So many ends of others and remedies are tried."""
 KEPT_SECONDS = 20
+FIRST_NODES = 64
+"""On larger clusters lists say what the scheduler says; the engine is asked by the page only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class WorkloadDiagnosis:
     """`state`: runs, stopped, unknown (nothing may be said: the data is old), waits, starts (nothing is wrong).
 
     `outside` are causes beside the scheduler's; `words` what KAI said; `unknown` codes of what could not be taken
-    into account (`clusters.snapshot`).
+    into account (`clusters.snapshot`). `settling`: its pods are so young that operators are still at work on them.
     """
 
     state: str
@@ -63,6 +67,7 @@ class WorkloadDiagnosis:
     words: tuple[str, ...] = ()
     observed_at: datetime | None = None
     unknown: tuple[str, ...] = ()
+    settling: bool = False
 
 
 def diagnose_workload(workload: Workload, *, now: datetime) -> WorkloadDiagnosis:
@@ -81,8 +86,13 @@ def diagnose_workload(workload: Workload, *, now: datetime) -> WorkloadDiagnosis
 
 def _diagnosed(workload: Workload, now: datetime, large: bool) -> WorkloadDiagnosis:
     pods = list(observed.pods_of(workload))
+    found = _looked_into(workload, pods, now, large)
+    return replace(found, settling=_age(workload, pods, now) < GRACE_SECONDS)
+
+
+def _looked_into(workload: Workload, pods: Sequence[Pod], now: datetime, large: bool) -> WorkloadDiagnosis:
     groups = observed.groups_of(workload, pods)
-    outside = find_outside(_facts(workload, pods, groups))
+    outside = find_outside(_facts(workload, pods, groups, now))
     words = _words(workload, pods, groups)
     waiting = _waiting_groups(workload, pods, groups)
     if not waiting or any(each.code in ("Refused", "NotSynced", "WebhookDown", "KindNotServed") for each in outside):
@@ -106,16 +116,15 @@ def _with_engine(
             remedies = () if large and len(diagnosis.causes) > 1 else find_remedies(scene, diagnosis, ground.pools)
             ruled = tuple(ruled_out(scene, diagnosis.causes))
             found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
-    found.sort(key=_only_gated)
+    found.sort(key=lambda group: _only_gated(group.diagnosis))
     blocked = outside or any(each.diagnosis.causes for each in found)
     state = "waits" if blocked or not found else "starts"
     return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, ground.unknown)
 
 
-def _only_gated(group: GroupDiagnosis) -> bool:
+def _only_gated(found: Diagnosis) -> bool:
     """Whether a gang only waits behind gates, that is for another one: what that waits for is said first."""
-    codes = {cause.code for cause in group.diagnosis.causes}
-    return codes == {Code.PODS_GATED}
+    return {cause.code for cause in found.causes} == {Code.PODS_GATED}
 
 
 def quiet_reason(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Reason | None:
@@ -124,16 +133,50 @@ def quiet_reason(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mappi
     None where it has not judged yet, where nothing is found, and on large clusters, whose page says it.
     """
     judged = any((group.get("status") or {}).get("schedulingConditions") for group in groups)
+    found = _first_diagnosis(workload, pods, groups, LARGE_NODES) if judged else None
+    return _reason_of(found, ()) if found and found.causes else None
+
+
+def first_reason(
+    workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], words: tuple[str, ...]
+) -> Reason | None:
+    """The first cause that the page tells, with the scheduler's `words`; None where lists cannot say it, or where the
+    engine was not asked (clusters of more than 64 nodes, whose pages do not wait for it either)."""
+    found = _first_diagnosis(workload, pods, groups, FIRST_NODES)
+    if found is None:
+        return None
+    if not found.causes:
+        return Reason("Fits", {}, words) if found.outcome else None
+    reason = _reason_of(found, words)
+    known = reason.code in FIRST_CAUSES or reason.code not in REASONS
+    return reason if known and found.causes[0].code is not Code.UNEXPLAINED else None
+
+
+def _first_diagnosis(
+    workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], nodes: int
+) -> Diagnosis | None:
     waiting = _waiting_groups(workload, pods, groups)
-    if not judged or not waiting or Node.objects.filter(cluster=workload.cluster_id).count() > LARGE_NODES:
+    if not waiting or Node.objects.filter(cluster=workload.cluster_id).count() > nodes:
         return None
-    ground = ground_of(workload, timezone.now())
-    if waiting[0] not in {group.key for group in ground.snapshot.podgroups}:
+    now = timezone.now()
+    if watch_state(workload.cluster, *STREAMS, now=now).stale:
         return None
-    for cause in diagnose(ground.scene(waiting[0])).causes:
-        numbers = {name: f"{value:g}" for name, value in cause.numbers.items()}
-        return Reason(str(cause.code), {**numbers, **cause.names})
-    return None
+    ground = ground_of(workload, now)
+    known = {group.key for group in ground.snapshot.podgroups}
+    found = [diagnose(ground.scene(key)) for key in waiting[:1] if key in known]
+    if found and _only_gated(found[0]):
+        found += [diagnose(ground.scene(key)) for key in waiting[1:MAX_GROUPS] if key in known]
+    return min(found, key=_only_gated, default=None)
+
+
+def _reason_of(found: Diagnosis, words: tuple[str, ...]) -> Reason:
+    """The first cause as a row holds it: without names of others' pod groups and of nodes, which not all may see."""
+    cause = found.causes[0]
+    numbers = {name: f"{value:.12g}" for name, value in cause.numbers.items()}
+    names = {name: value for name, value in cause.names.items() if name not in ("groups", "node")}
+    domain = names.get("domain", "")
+    arguments = {"largestDomain": domain, "freeDomain": domain, **numbers, **names}
+    return Reason(sentence_code(cause.code, cause.names, cause.numbers, others=len(found.causes) - 1), arguments, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +258,7 @@ def _waiting_groups(workload: Workload, pods: Sequence[Pod], groups: Sequence[Ma
     return [f"{workload.project.namespace}/{name}" for name in order]
 
 
-def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Facts:
+def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], now: datetime) -> Facts:
     known = {group["metadata"]["name"] for group in groups}
     events = observed.events_of(workload).filter(reason="PodGrouperWarning").values_list("reason", "message")[:20]
     return Facts(
@@ -228,7 +271,15 @@ def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str
         graph=observed.graph_of(workload),
         lost=tuple((workload.placement or {}).get("lost", ())),
         events=tuple(events),
+        age=_age(workload, pods, now),
     )
+
+
+def _age(workload: Workload, pods: Sequence[Pod], now: datetime) -> float:
+    """Seconds since the oldest pod that waits was made; without pods since the workload began to wait."""
+    made = [pod.created_at for pod in pods if not pod.node_name and pod.deletion_requested_at is None]
+    since = min(made, default=workload.waiting_since or workload.created_at)
+    return (now - since).total_seconds()
 
 
 def _words(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Causes that no scheduler could tell: the row, the cluster's software, operators, gates, images, secrets. Pure."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from typing import Any
 from workloads.progress import CONTAINER_FAULTS, PodFacts
 from workloads.verdicts import is_noise
 
+GRACE_SECONDS = 60
+"""So long operators and podgrouper are at work before it counts as a fault that they have not done theirs."""
 IMAGE_FAULTS = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull")
 CONFIG_FAULTS = ("CreateContainerConfigError", "CreateContainerError")
 _MISSING_OBJECT = re.compile(r'(secret|configmap) "([^"]+)" not found', re.IGNORECASE)
@@ -32,7 +35,8 @@ class Facts:
     """What is known of a workload beside the scheduler's snapshot.
 
     `components` are the cluster's by key ({health, parts: [{name, health}]}); `served` its kinds; `events` (reason,
-    message), the newest first; `groups` the pod groups' names that exist, `grouped` how many pods name one of them.
+    message), the newest first; `groups` the pod groups' names that exist, `grouped` how many pods name one of them;
+    `age` the seconds that its oldest waiting pod (or, without any, it itself) has waited.
     """
 
     pods: Sequence[PodFacts]
@@ -44,6 +48,7 @@ class Facts:
     graph: Mapping[str, Any] | None
     lost: Sequence[str] = ()
     events: Sequence[tuple[str, str]] = ()
+    age: float = math.inf
 
     def condition(self, type_: str) -> Mapping[str, Any] | None:
         """The condition of this type where it is False."""
@@ -89,7 +94,9 @@ def _no_pods(facts: Facts) -> Iterator[Finding]:
         return
     down = [*_down(facts, "dynamo", "operator"), *_down(facts, "grove", "operator")]
     yield from down
-    if not down:
+    if not down and not words and facts.age < GRACE_SECONDS:
+        yield Finding("Making", False, {}, {"pods": facts.wanted_pods, "grace": GRACE_SECONDS})
+    elif not down:
         yield Finding("NoPods", False, {}, {"pods": facts.wanted_pods}, words)
 
 
@@ -138,7 +145,9 @@ def _ungrouped(facts: Facts) -> Iterator[Finding]:
     )
     down = [] if words else list(_down(facts, "kai-scheduler", "podgrouper"))
     yield from down
-    if not down:
+    if not down and not words and facts.age < GRACE_SECONDS:
+        yield Finding("Grouping", False, {}, {"pods": len(waiting), "grace": GRACE_SECONDS})
+    elif not down:
         yield Finding("NotGrouped", bool(words), {}, {"pods": len(waiting)}, words)
 
 

@@ -49,6 +49,20 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _("Not grouped"),
         _("Pods that belong to no pod group: %(pods)s. No scheduler looks at them."),
     ),
+    "Grouping": (
+        _("Pods are being grouped"),
+        _(
+            "Its %(pods)s pods were made less than %(grace)s seconds ago and wait to be put into a pod group, so that"
+            " the scheduler looks at them. Nothing is wrong so far."
+        ),
+    ),
+    "Making": (
+        _("Pods are being made"),
+        _(
+            "It was written less than %(grace)s seconds ago and waits for the Dynamo operator to make its %(pods)s"
+            " pods. Nothing is wrong so far."
+        ),
+    ),
     "SecretMissing": (
         _("Secret missing"),
         _("Pod %(pod)s does not start: %(kind)s %(object)s does not exist in its namespace."),
@@ -142,6 +156,13 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _("GPUs unhealthy"),
         _("GPUs that are unhealthy and cannot be allocated: %(gpus)s. With them it would run."),
     ),
+    "DevicesUnhealthyAmongOthers": (
+        _("GPUs unhealthy"),
+        _(
+            "GPUs that are unhealthy and cannot be allocated: %(gpus)s. With them and the other causes gone it would"
+            " run."
+        ),
+    ),
     "PodTooLarge": (
         _("Pod larger than any node"),
         _("One pod asks for %(asked)s %(resource)s; the largest node that could hold the rest of it has %(largest)s."),
@@ -150,15 +171,30 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _("Nodes not ready"),
         _("Nodes that are not ready: %(nodes)s, with %(gpus)s GPUs. With them it would run."),
     ),
+    "NodesNotReadyAmongOthers": (
+        _("Nodes not ready"),
+        _("Nodes that are not ready: %(nodes)s, with %(gpus)s GPUs. With them and the other causes gone it would run."),
+    ),
     "NodesCordoned": (
         _("Nodes cordoned"),
         _("Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them it would run."),
+    ),
+    "NodesCordonedAmongOthers": (
+        _("Nodes cordoned"),
+        _("Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them and the other causes gone it would run."),
     ),
     "NodesCordonedCounted": (
         _("Nodes cordoned"),
         _(
             "Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them it would run. The scheduler counts them"
             " as room of their domain and then finds that they take no pods."
+        ),
+    ),
+    "NodesCordonedCountedAmongOthers": (
+        _("Nodes cordoned"),
+        _(
+            "Nodes that are cordoned: %(nodes)s, with %(gpus)s GPUs. With them and the other causes gone it would run."
+            " The scheduler counts them as room of their domain and then finds that they take no pods."
         ),
     ),
     "NodesTainted": (
@@ -205,14 +241,14 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _("Topology level too small"),
         _(
             "It asks for %(asked)s GPUs inside one %(place)s. The largest %(place)s of the pool, %(domain)s, has"
-            " %(largest)s, so it can never start as written, however many GPUs become free."
+            " %(largest)s: %(short)s short. It can never start as written, however many GPUs become free."
         ),
     ),
     "PoolTooSmall": (
         _("Node pool too small"),
         _(
             "It asks for %(asked)s GPUs in %(pods)s pods at once, and the whole node pool has %(largest)s that it can"
-            " use: it can never start as written."
+            " use: %(short)s short. It can never start as written."
         ),
     ),
     "LevelTooSmallInPieces": (

@@ -46,8 +46,9 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
     causes = [_finding(each) for each in diagnosis.outside]
     seen: set[tuple[str, str]] = set()
     for group in diagnosis.groups:
+        others = len(diagnosis.outside) + len(group.diagnosis.causes) - 1
         for cause in group.diagnosis.causes:
-            told = _cause(namer, cause)
+            told = _cause(namer, cause, others)
             if (told["code"], told["text"]) not in seen:
                 seen.add((told["code"], told["text"]))
                 causes.append(told)
@@ -55,6 +56,7 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
     return {
         "workloadId": str(workload.pk),
         "state": diagnosis.state,
+        "settling": diagnosis.settling,
         "observedAt": diagnosis.observed_at.isoformat().replace("+00:00", "Z") if diagnosis.observed_at else None,
         "verdict": _verdict(namer, diagnosis, causes),
         "causes": causes,
@@ -112,7 +114,7 @@ def _finding(finding: Finding) -> Json:
     }
 
 
-def _cause(namer: Namer, cause: Cause) -> Json:
+def _cause(namer: Namer, cause: Cause, others: int) -> Json:
     names = _masked(namer, cause.names)
     resource = cause.names.get("resource", "gpu")
     nodes = [
@@ -122,7 +124,7 @@ def _cause(namer: Namer, cause: Cause) -> Json:
         "code": str(cause.code),
         "permanent": cause.permanent,
         "title": cause_title(cause.code),
-        "text": cause_sentence(cause.code, names, cause.numbers),
+        "text": cause_sentence(cause.code, names, cause.numbers, others=others),
         "names": names,
         "numbers": dict(cause.numbers),
         "words": [],

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from core.templatetags.quantities import number
 from workloads.diagnosis_sentences import ACTS, CAUSES
-from workloads.words import place_word
+from workloads.words import FIRST_CAUSES, place_word, reason_short
 
 Names = Mapping[str, str]
 Numbers = Mapping[str, float]
@@ -41,9 +41,24 @@ def cause_title(code: str) -> str:
     return str(CAUSES.get(code, CAUSES["Unexplained"])[0])
 
 
-def cause_sentence(code: str, names: Names, numbers: Numbers) -> str:
-    """A cause with its numbers."""
-    return str(CAUSES.get(_variant(code, names, numbers), CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+def cause_sentence(code: str, names: Names, numbers: Numbers, *, others: int = 0) -> str:
+    """A cause with its numbers; `others` are the causes beside it."""
+    variant = sentence_code(code, names, numbers, others=others)
+    return str(CAUSES.get(variant, CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+
+
+def sentence_code(code: str, names: Names, numbers: Numbers, *, others: int = 0) -> str:
+    """The code of the sentence that is true of a cause: some have one more for a cause that is not the only one."""
+    variant = _variant(str(code), names, numbers)
+    among = f"{variant}AmongOthers"
+    return among if others and among in CAUSES else variant
+
+
+def cause_short(code: str, names: Names, numbers: Numbers) -> str:
+    """A cause in at most 32 characters: with its numbers where lists have such a phrase, else its title."""
+    if code in FIRST_CAUSES and _variant(code, names, numbers) == code:
+        return reason_short({"code": code, "arguments": {**arguments(names, numbers), "level": names.get("level", "")}})
+    return cause_title(code)
 
 
 def _variant(code: str, names: Names, numbers: Numbers) -> str:

@@ -150,10 +150,10 @@ def phase_of(roles: Sequence[Role], *, pods: int, started: bool, failed: bool) -
 def placement_of(asked: Asked, pods: Iterable[PodFacts], labels: Mapping[str, Mapping[str, str]]) -> Placement:
     """Where bound pods stand in the topology. `labels` are those of the observed nodes by name."""
     names = sorted({pod.node for pod in pods if pod.holds and not pod.leaving})
-    if not asked.levels:
-        return Placement()
     if not names:
         return Placement("waits" if (asked.required or asked.preferred) and not asked.automatic else "")
+    if not asked.levels:
+        return Placement()
     lost = tuple(name for name in names if name not in labels)
     paths = {name: _path(labels[name], asked.levels) for name in names if name in labels}
     outside = tuple(name for name, path in paths.items() if len(path) < len(asked.levels))

@@ -108,6 +108,25 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("%(found)s of %(minimum)s pods exist"),
         gettext_lazy("The gang needs %(minimum)s pods and %(found)s exist: the scheduler waits for the rest."),
     ),
+    "Ahead": (
+        gettext_lazy("others come first"),
+        gettext_lazy("There is room for one of those that wait, and others come first."),
+    ),
+    "MinRuntime": (
+        gettext_lazy("others may finish their minimum"),
+        gettext_lazy("Those whom it could evict have a guaranteed running time that is not over yet."),
+    ),
+    "Fits": (
+        gettext_lazy("it fits, to be placed next"),
+        gettext_lazy("Nothing is wrong: it fits, and the scheduler places it in its next cycles."),
+    ),
+    "OtherTopology": (
+        gettext_lazy("its topology is not the pool's"),
+        gettext_lazy(
+            "It asks for one %(place)s of topology %(topology)s, whose levels are not known here any more; the node"
+            " pool now has %(poolTopology)s."
+        ),
+    ),
     "GangIncomplete": (
         gettext_lazy("room for %(found)s of %(minimum)s pods"),
         gettext_lazy("There is room for %(found)s pods and %(minimum)s must start together."),
@@ -148,8 +167,14 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
 }
 
 PERMANENT = frozenset(
-    ("LevelTooSmall", "LevelEmpty", "PoolTooSmall", "PodTooLarge", "NoGpuNode", "Refused", "TopologyDoesNotExist")
-)
+    ("LevelTooSmall", "LevelTooSmallInPieces", "LevelEmpty", "PoolTooSmall", "PoolTooSmallInPieces", "PodTooLarge",
+     "NoGpuNode", "Refused", "TopologyDoesNotExist", "OtherTopology")
+)  # fmt: skip
+FIRST_CAUSES = frozenset(
+    ("LevelTooSmall", "LevelFull", "LevelFragmented", "PoolTooSmall", "PoolFull", "PoolFragmented", "Ahead",
+     "MinRuntime")
+)  # fmt: skip
+"""Causes of the diagnosis that have a reason of the same code and of the same arguments."""
 
 
 class _Known(dict[str, str]):

@@ -103,6 +103,7 @@ async def _played(scenario: Scenario) -> dict[str, list[dict[str, Any]]]:
 
 def observe(workload: Workload) -> Workload:
     """The row as its reconcile leaves it after the cluster was seen."""
+    workload.cluster.refresh_from_db()
     status = status_of(workload, {})
     Workload.objects.filter(pk=workload.pk).update(phase=status.phase, **status.columns)
     workload.refresh_from_db()

@@ -159,7 +159,7 @@ def test_a_rack_too_small_is_told_with_its_numbers_and_ways_out(waits: Any, admi
     told = told_to(admin, waits(graph(replicas=3, required=RACK), pods=3))
     assert codes(told) == ["LevelTooSmall"]
     assert told["verdict"] == (
-        "It asks for 24 GPUs inside one rack. The largest rack of the pool, r0, has 16, so it can never start as"
+        "It asks for 24 GPUs inside one rack. The largest rack of the pool, r0, has 16: 8 short. It can never start as"
         " written, however many GPUs become free."
     )
     texts = [step["text"] for remedy in told["remedies"] for step in remedy["steps"]]

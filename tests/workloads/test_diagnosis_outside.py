@@ -103,3 +103,21 @@ def test_the_same_fault_of_many_pods_is_said_once() -> None:
             for n in range(9)]  # fmt: skip
     (found,) = find_outside(facts(*pods))
     assert (found.names["kind"], found.names["object"]) == ("secret", "hf")
+
+
+@pytest.mark.parametrize(("age", "code"), [(0.0, "Grouping"), (59.0, "Grouping"), (60.0, "NotGrouped")])
+def test_pods_that_were_just_made_are_being_grouped(age: float, code: str) -> None:
+    """Gated pods, and an operator at work: a minute is theirs."""
+    (found,) = find_outside(facts(pod(gated=True), pod(gated=True), grouped=0, age=age))
+    assert (found.code, found.permanent, found.numbers["pods"]) == (code, False, 2)
+
+
+@pytest.mark.parametrize(("age", "code"), [(5.0, "Making"), (60.0, "NoPods")])
+def test_a_graph_that_was_just_written_has_its_pods_made(age: float, code: str) -> None:
+    assert codes(facts(age=age)) == [code]
+
+
+def test_what_is_known_to_be_wrong_is_said_at_once() -> None:
+    warned = (("PodGrouperWarning", "queue of the pod does not exist"),)
+    assert codes(facts(pod(), grouped=0, age=1.0, events=warned)) == ["NotGrouped"]
+    assert codes(facts(age=1.0, components=down("grove", "operator"))) == ["ComponentDown"]

@@ -237,7 +237,7 @@ def observe_group(workload: Workload, *, queue: str = "assistant", constraint: A
         group=kinds.KAI_POD_GROUP.group,
         plural=kinds.KAI_POD_GROUP.plural,
         manifest={
-            "metadata": {"name": "pg-qwen", "labels": {WORKLOAD_LABEL: str(workload.pk)}},
+            "metadata": {"name": "pg-qwen", "namespace": NAMESPACE, "labels": {WORKLOAD_LABEL: str(workload.pk)}},
             "spec": {"queue": queue, "topologyConstraint": wanted if constraint is None else constraint},
             "status": status,
         },

@@ -10,8 +10,9 @@ from django.utils import timezone
 from clusters.models import Pod
 from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
+from topology.models import NetworkTopology
 from workloads import observed
-from workloads.diagnosis import quiet_reason
+from workloads.diagnosis import first_reason, quiet_reason
 from workloads.graph import Graph, parse_graph
 from workloads.models import Workload
 from workloads.progress import (
@@ -68,12 +69,17 @@ def status_of(workload: Workload, live: Mapping[str, Any]) -> Status:
 
 
 def asked_of(workload: Workload, graph: Graph) -> Asked:
-    """The placement asked for, and whether a person said it."""
+    """The placement asked for, and whether a person said it. Its topology may be one that the pool does not have (any
+    more); without levels it is one that Muster does not have either."""
+    if not workload.topology_name:
+        return Asked()
     topology = workload.node_pool.network_topology
     if topology is None or topology.name != workload.topology_name:
-        return Asked()
+        rows = NetworkTopology.objects.filter(cluster=workload.cluster_id, name=workload.topology_name)
+        topology = rows.first()
+    levels = tuple(topology.levels) if topology else ()
     said = graph.wishes.required or graph.wishes.preferred
-    return Asked(tuple(topology.levels), workload.required_level, workload.preferred_level, automatic=not said)
+    return Asked(levels, workload.required_level, workload.preferred_level, automatic=not said)
 
 
 def _arrivals(workload: Workload, groups: Sequence[Mapping[str, Any]]) -> Iterator[Condition]:
@@ -146,7 +152,8 @@ def _reason(
     texts += [pod.message for pod in waiting if pod.message and pod.reason in ("Unschedulable", "")]
     reason = read_texts(texts) or _from_events(workload)
     if reason is not None and reason.code in ROOM_CODES:
-        return _with_numbers(workload, graph, pods, reason)
+        told = first_reason(workload, rows, groups, reason.words)
+        return told or _with_numbers(workload, graph, pods, reason)
     gated = sum(pod.gated for pod in waiting)
     if reason is None and gated:
         return Reason("Gated", {"gated": str(gated), "pods": str(graph.pods)})
@@ -175,8 +182,11 @@ def _with_numbers(workload: Workload, graph: Graph, pods: Sequence[PodFacts], re
     """Where is how much missing: at the required level, or in the whole pool."""
     level = workload.required_level
     asked = asked_of(workload, graph)
+    if level and level not in asked.levels:
+        pool = workload.node_pool.network_topology
+        names = {"level": level, "topology": workload.topology_name, "poolTopology": pool.name if pool else "–"}
+        return Reason("OtherTopology", names, reason.words)
     tree = observed.pool_tree(workload.node_pool, asked.levels)
-    level = level if level in asked.levels else ""
     stands = frozenset(pod.node for pod in pods if pod.holds) if level else frozenset()
     return shortage(tree, level, _need(graph, pods), reason.words, stands) or reason
 

@@ -51,6 +51,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "pods": pods[:MAX_PODS],
         "pod_count": len(pods),
         "drawing": drawing(workload, pods),
+        "other_topology": other_topology(workload),
         "events": timeline(list(observed.events_of(workload)[:50]))[:8],
     }
     return render(request, "workloads/detail.html", context)
@@ -200,8 +201,23 @@ def gang(workload: Workload) -> dict[str, Any]:
     }
 
 
+def other_topology(workload: Workload) -> str:
+    """What is to be said where the node pool has another topology than the one in which it asks for a place."""
+    pool = workload.node_pool.network_topology
+    names = {"topology": workload.topology_name, "poolTopology": pool.name if pool else ""}
+    if pool is not None and not workload.topology_name:
+        return _("It asks for no placement; the node pool has topology %(poolTopology)s.") % names
+    if names["topology"] == names["poolTopology"]:
+        return ""
+    level = workload.required_level or workload.preferred_level
+    names["place"] = place_word(level) if level else _("domain")
+    if pool is None:
+        return _("It asks for one %(place)s of topology %(topology)s; the node pool has no topology now.") % names
+    return _("It asks for one %(place)s of topology %(topology)s; the node pool now has %(poolTopology)s.") % names
+
+
 def drawing(workload: Workload, pods: Sequence[Pod]) -> Drawing | None:
-    """The pool's tree with its pods on it; None where the pool has no topology."""
+    """The nodes of the pool, in the topology in which it asks for a place, with its pods on them; None without one."""
     graph = parse_graph(workload.manifest)
     asked = asked_of(workload, graph)
     if not asked.levels:

@@ -1,5 +1,6 @@
 """Why a workload waits, as a part of its page: told at once on small clusters, fetched by the page on large ones."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -10,8 +11,10 @@ from django.views.decorators.http import require_GET
 from clusters.models import Node
 from workloads import selectors
 from workloads.diagnosis_telling import told_to
+from workloads.diagnosis_words import cause_short
 from workloads.models import Workload
 from workloads.selectors import Person
+from workloads.words import reason_short
 
 INLINE_NODES = 64
 """On larger clusters the page does not wait for the diagnosis."""
@@ -31,4 +34,13 @@ def why_context(user: Person, workload: Workload) -> dict[str, Any]:
         return {"shows_why": False}
     if Node.objects.filter(cluster=workload.cluster_id).count() > INLINE_NODES:
         return {"shows_why": True, "why_url": reverse("workloads:why", args=[workload.pk])}
-    return {"shows_why": True, "told": told_to(user, workload)}
+    told = told_to(user, workload)
+    return {"shows_why": True, "told": told, **_phrase(told)}
+
+
+def _phrase(told: Mapping[str, Any]) -> dict[str, str]:
+    """The few words beside the phase: those of the first cause, so that they never say another thing."""
+    if told["causes"]:
+        first = told["causes"][0]
+        return {"why": cause_short(first["code"], first["names"], first["numbers"])}
+    return {"why": reason_short({"code": "Fits"})} if told["state"] == "starts" else {}
