@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
+from django.utils.translation import gettext as _
+
+from clusters.names import HOSTNAME_LABEL
 from core.figures import Domain as Drawn
 from core.figures import Icicle, icicle
 from topology.suggestions import NodeFacts
 from topology.tree import Domain, Tree
 from workloads.progress import PodFacts
+from workloads.words import place_word
 
 MAX_NODES = 400
 
@@ -40,7 +44,7 @@ def draw(tree: Tree, pods: Sequence[PodFacts], roles: Sequence[str], chosen: Seq
         (state, state, counts[state]) for state in ("track", "free", "cordoned", "unhealthy") if state in counts
     )
     shown = sum(_count(domain) for domain in kept)
-    levels = [level.rpartition("/")[2] for level in tree.levels]
+    levels = [_("node") if level == HOSTNAME_LABEL else place_word(level) for level in tree.levels]
     return Drawing(icicle(drawn, levels=levels), legend + others, tree.nodes_inside - shown)
 
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.templatetags.quantities import number
+from workloads.words import place_word
 
 Json = Mapping[str, Any]
 
@@ -63,9 +64,9 @@ def gang_line(gang: Json) -> str:
 def level_line(level: Json) -> str:
     """Level reached against level asked."""
     words = {
-        "reached": short(level["reached"]),
+        "reached": place_word(level["reached"]),
         "domain": level["domain"].rpartition(".")[2],
-        "asked": short(level["preferred"] or level["required"]),
+        "asked": place_word(level["preferred"] or level["required"]),
     }
     if not level["reached"]:
         return _("shares no %(asked)s") % words if level["equal"] else _("wants one %(asked)s") % words
@@ -110,10 +111,11 @@ def holder_name(holder: Json) -> str:
 
 def alternative_line(found: Json) -> str:
     """What would run now."""
+    word = place_word if found["change"] in ("preferred", "broader") else str
     words = {
         "role": found["role"],
-        "before": short(found["before"]),
-        "after": short(found["after"]),
+        "before": word(found["before"]),
+        "after": word(found["after"]),
         "fewer": _fewer(found),
     }
     text = {
@@ -124,7 +126,7 @@ def alternative_line(found: Json) -> str:
         "replicas": _("%(fewer)s replicas fewer of %(role)s (%(after)s)"),
         "gpus": _("%(fewer)s GPUs fewer per pod of %(role)s (%(after)s)"),
     }[found["change"]] % words
-    where = {"level": short(found["level"]), "domain": found["domain"].rpartition(".")[2]}
+    where = {"level": place_word(found["level"]), "domain": found["domain"].rpartition(".")[2]}
     place = _("in %(level)s %(domain)s") % where if found["domain"] else ""
     return f"{text}: {_('runs now')} {place}".rstrip()
 
@@ -132,7 +134,7 @@ def alternative_line(found: Json) -> str:
 def room_line_after(left: Sequence[Json]) -> str:
     """The largest gang that one domain can still take, level by level."""
     parts = [
-        _("%(gpus)s GPUs in one %(level)s") % {"gpus": number(each["gpus"]), "level": short(each["level"])}
+        _("%(gpus)s GPUs in one %(level)s") % {"gpus": number(each["gpus"]), "level": place_word(each["level"])}
         for each in left
         if each["level"]
     ]
@@ -151,11 +153,6 @@ def unknown_lines(preview: Json) -> list[str]:
     found = [sentences[kind] for kind, _colon, plural in codes if not plural and kind in sentences]
     unread = ", ".join(plural for _kind, _colon, plural in codes if plural)
     return [*found, _("These lists could not be read: %(kinds)s.") % {"kinds": unread}] if unread else found
-
-
-def short(level: str) -> str:
-    """A label key without its prefix: "rack"; other text as it is."""
-    return level.rpartition("/")[2]
 
 
 def _fewer(found: Json) -> str:

@@ -55,6 +55,17 @@ def test_verdict_nodes_level_distance_and_quota_are_shown(
     assert "<svg" in shown
 
 
+def test_a_gang_that_is_too_large_is_told_what_it_lacks_where(
+    observed: Cluster, project: Any, client: Client, admin: Any
+) -> None:
+    """A rack has two nodes of 8 GPUs."""
+    client.force_login(admin)
+
+    shown = fragment(client, project, graph(16, 8, required=RACKS[1]))
+
+    assert "It asks for 24 GPUs inside one rack. The largest rack of the pool, z1-r1, has 16: 8 short." in shown
+
+
 def test_an_alternative_is_offered_and_taken(observed: Cluster, project: Any, client: Client, admin: Any) -> None:
     for node in ALL_NODES:
         occupy(observed, node, 4)

@@ -21,6 +21,8 @@ from workloads.forms import read_page
 from workloads.observed import pool_facts
 from workloads.placement_alternatives import full_preview
 from workloads.progress import PodFacts
+from workloads.room import Need, shortage
+from workloads.words import place_word, reason_sentence
 
 Json = Mapping[str, Any]
 
@@ -47,12 +49,12 @@ def preview_context(submission: Submission, preview: Json) -> dict[str, Any]:
         "headline": words.headline(preview),
         "observed_at": parse_datetime(preview["observedAt"]) if preview.get("observedAt") else None,
         "unknown": words.unknown_lines(preview),
-        "gangs": [_gang(gang) for gang in preview.get("gangs", ())],
+        "gangs": [{**_gang(gang), "short": shortage_line(submission, gang)} for gang in preview.get("gangs", ())],
         "alternatives": [
             {"text": words.alternative_line(found), "choice": f"{found['field']}={found['value']}"}
             for found in preview.get("alternatives", ())
         ],
-        "distance_level": words.short((preview.get("distance") or {}).get("level", "")),
+        "distance_level": place_word((preview.get("distance") or {}).get("level", "")),
         "room": words.room_line_after(preview.get("roomLeft", ())),
         "drawing": drawing(submission, preview),
     }
@@ -68,6 +70,25 @@ def _gang(gang: Json) -> dict[str, Any]:
         "room": [words.room_line(holders) for holders in gang["roomAfter"]],
         "reasons": gang["reasons"],
     }
+
+
+def shortage_line(submission: Submission, gang: Json) -> str:
+    """Where a gang that finds no place lacks how many GPUs, as its workload's page would say; empty where the numbers
+    do not tell (its pods are kept out by something else, or the level is one of a part of it)."""
+    if gang["placed"] or gang["waitsFor"] or gang["verdict"] not in ("never", "waiting"):
+        return ""
+    components = submission.graph.components
+    need = Need(
+        min(Decimal(str(gang["gpus"])), submission.graph.gang_gpus),
+        max((component.gpus_each for component in components), default=Decimal(0)),
+    )
+    asked = [level["required"] for level in gang["levels"] if not level["subgroup"]]
+    tree = domain_tree(submission.levels, pool_facts(submission.pool))
+    for level in (*(level for level in asked if level in submission.levels), ""):
+        reason = shortage(tree, level, need)
+        if reason is not None and "short" in reason.arguments:
+            return reason_sentence(reason.as_dict())
+    return ""
 
 
 def drawing(submission: Submission, preview: Json) -> Drawing | None:
