@@ -2,6 +2,7 @@
 
 import csv
 from datetime import timedelta
+from decimal import Decimal
 from io import StringIO
 from typing import Any
 
@@ -140,10 +141,14 @@ def _what_if(request: HttpRequest, board: Board, resource: str, rows: list[Row])
     if not (asked.is_empty or asked.faults):
         then = fair_share_board(request.user, board.pool, now=timezone.now(), changes=asked.changes)
     total = people(resource, getattr(board.shares.total, resource))
+    would_total = people(resource, getattr(then.shares.total, resource))
+    granted = sum((row.fair for row in board_rows(then, resource) if not row.depth), Decimal(0))
     return {
         "what_if": asked,
         "compared": presenting.compared(rows, then, resource, asked.given),
-        "would_total": people(resource, getattr(then.shares.total, resource)),
+        "would_total": would_total,
+        "would_granted": granted,
+        "beyond": max(granted - would_total, Decimal(0)),
         "total_value": asked.given.get("total", "") or _plain(total),
     }
 

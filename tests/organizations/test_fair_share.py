@@ -174,6 +174,16 @@ def test_what_if_of_another_total_and_weight(admin: User, pool: NodePool, client
     assert would == {"research": D(76), "assistant": D(16), "vision": D(40)}
 
 
+def test_a_what_if_of_less_than_is_deserved_says_why_its_rows_add_up_to_more(
+    admin: User, pool: NodePool, client_of: Any
+) -> None:
+    """The department deserves 64 and asks for as much: KAI grants it that of any total."""
+    response = client_of(admin).get("/fair-share/", {"total": "60"})
+
+    assert "The queues would get 64 GPUs, 4 more than the 60 that can be shared" in response.content.decode()
+    assert "more than the" not in client_of(admin).get("/fair-share/", {"total": "76"}).content.decode()
+
+
 @pytest.mark.parametrize(
     ("field", "text"),
     [("deserved.vision", "many"), ("weight.vision", "-1"), ("total", "unlimited"), ("deserved.nobody", "4")],
