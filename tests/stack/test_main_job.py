@@ -181,7 +181,7 @@ def says_which_level_is_short(tab: Page, cluster: Muster) -> None:
     """None of the gang started, and the page says why with both numbers."""
     verdict = tab.locator("#workload-why .verdict")
     expect(verdict).to_contain_text("It asks for 32 GPUs inside one rack", timeout=SECONDS)
-    expect(verdict).to_contain_text("has 24, so it can never start as written")
+    expect(verdict).to_contain_text("has 24: 8 short. It can never start as written")
     expect(phase(tab)).to_have_text("Pending")
     pods = pods_of(cluster, "too-large")
     assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
