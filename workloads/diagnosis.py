@@ -141,7 +141,18 @@ def first_reason(
     workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], words: tuple[str, ...]
 ) -> Reason | None:
     """The first cause that the page tells, with the scheduler's `words`; None where lists cannot say it, or where the
-    engine was not asked (clusters of more than 64 nodes, whose pages do not wait for it either)."""
+    engine was not asked (clusters of more than 64 nodes, whose pages do not wait for it either).
+
+    While the scheduler says the same of it, the answer is kept for some seconds: it repeats itself every few.
+    """
+    state = (workload.generation, workload.node_pool.network_topology_id, words, len(pods))
+    version = (state, int(timezone.now().timestamp() // KEPT_SECONDS))
+    return kept(("first", workload.pk), version, partial(_first_reason, workload, pods, groups, words))
+
+
+def _first_reason(
+    workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], words: tuple[str, ...]
+) -> Reason | None:
     found = _first_diagnosis(workload, pods, groups, FIRST_NODES)
     if found is None:
         return None
