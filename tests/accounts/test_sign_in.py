@@ -99,7 +99,8 @@ def test_sessions_end_when_the_account_is_disabled_or_its_sessions_are_revoked(p
 def test_sign_out_needs_a_post_and_ends_the_session(person, client_of):
     client = client_of(person)
 
-    assert client.get("/account/logout").status_code == 405
+    assert client.get("/account/logout").status_code == 302
+    assert client.get("/account/rights").status_code == 200
     assert client.post("/account/logout").status_code == 302
     assert client.get("/").status_code == 302
 
