@@ -90,7 +90,7 @@ def _no_pods(facts: Facts) -> Iterator[Finding]:
     words = tuple(_operator_words(facts.graph))
     queue = next((match for word in words if (match := _MISSING_QUEUE.search(word))), None)
     if queue is not None:
-        yield Finding("QueueRefused", True, {"queue": queue[1]}, words=words)
+        yield Finding("QueueRefused", facts.age >= GRACE_SECONDS, {"queue": queue[1]}, words=words)
         return
     down = [*_down(facts, "dynamo", "operator"), *_down(facts, "grove", "operator")]
     yield from down

@@ -121,3 +121,9 @@ def test_what_is_known_to_be_wrong_is_said_at_once() -> None:
     warned = (("PodGrouperWarning", "queue of the pod does not exist"),)
     assert codes(facts(pod(), grouped=0, age=1.0, events=warned)) == ["NotGrouped"]
     assert codes(facts(age=1.0, components=down("grove", "operator"))) == ["ComponentDown"]
+
+
+def test_a_queue_that_is_only_on_its_way_is_not_said_to_block_for_good() -> None:
+    failed = {"status": "False", "message": "failed to reconcile: queue 'evals' not found in cluster"}
+    refused = facts(graph={"status": {"conditions": [failed]}})
+    assert [find_outside(replace(refused, age=age))[0].permanent for age in (2.0, 60.0)] == [False, True]
