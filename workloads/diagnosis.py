@@ -116,15 +116,15 @@ def _with_engine(
             remedies = () if large and len(diagnosis.causes) > 1 else find_remedies(scene, diagnosis, ground.pools)
             ruled = tuple(ruled_out(scene, diagnosis.causes))
             found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
-    found.sort(key=lambda group: _only_gated(group.diagnosis))
+    found.sort(key=lambda group: _gated(group.diagnosis))
     blocked = outside or any(each.diagnosis.causes for each in found)
     state = "waits" if blocked or not found else "starts"
     return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, ground.unknown)
 
 
-def _only_gated(found: Diagnosis) -> bool:
-    """Whether a gang only waits behind gates, that is for another one: what that waits for is said first."""
-    return {cause.code for cause in found.causes} == {Code.PODS_GATED}
+def _gated(found: Diagnosis) -> bool:
+    """Whether a gang waits behind gates, that is for another one: what that waits for is said first."""
+    return any(cause.code is Code.PODS_GATED for cause in found.causes)
 
 
 def quiet_reason(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Reason | None:
@@ -175,9 +175,9 @@ def _first_diagnosis(
     ground = ground_of(workload, now)
     known = {group.key for group in ground.snapshot.podgroups}
     found = [diagnose(ground.scene(key)) for key in waiting[:1] if key in known]
-    if found and _only_gated(found[0]):
+    if found and _gated(found[0]):
         found += [diagnose(ground.scene(key)) for key in waiting[1:MAX_GROUPS] if key in known]
-    return min(found, key=_only_gated, default=None)
+    return min(found, key=_gated, default=None)
 
 
 def _reason_of(found: Diagnosis, words: tuple[str, ...]) -> Reason:

@@ -62,7 +62,14 @@ def test_a_second_up_on_the_same_directory_is_refused_and_harms_nothing(muster):
 def test_every_part_reports_itself_healthy(muster):
     parts = muster.request("GET", "/readyz").body["parts"]
 
-    assert [part["name"] for part in parts] == ["database", "broker", "worker", "beat", "watcher of simulated"]
+    assert [part["name"] for part in parts] == [
+        "database",
+        "broker",
+        "worker",
+        "beat",
+        "simulator",
+        "watcher of simulated",
+    ]
     assert all(part["healthy"] for part in parts)
 
 
