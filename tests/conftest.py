@@ -185,8 +185,12 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture(scope="session")
 def valkey() -> Iterator[str]:
     """The URL of a real Valkey on a free port of loopback."""
-    with ValkeyServer() as server:
+    server = ValkeyServer()
+    server.start(timeout=60)
+    try:
         yield server.connection_url + "/0"
+    finally:
+        server.stop()
 
 
 @pytest.fixture
