@@ -8,6 +8,8 @@ import pytest
 from tests.stack.installation import wait_until
 from tests.stack.test_up import of_command
 
+pytestmark = pytest.mark.long
+
 
 def make_department(muster, name):
     (cluster,) = muster.request("GET", "/api/v1/clusters").body

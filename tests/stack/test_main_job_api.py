@@ -27,6 +27,8 @@ from tests.stack.main_job import (
     unlabelled_node,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["podgrouper", "grove"])
 def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Muster]:

@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.stack.installation import EMAIL, PASSWORD, Muster
 
+pytestmark = pytest.mark.long
+
 ID = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)(?=/|$)")
 NOT_PAGES = re.compile(r"^/(?:api|static|live|metrics$|healthz|readyz|i18n|nodes/map/data)")
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
