@@ -90,13 +90,13 @@ class RuleForm(forms.Form):
     scope = forms.ChoiceField(label=_("Scope"), help_text=_("The role holds there and for everything below."))
 
     def __init__(self, *args: object, targets: Sequence[Target], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # as they come
         custom = Role.objects.filter(enabled=True).order_by("name").values_list("name", flat=True)
-        self.fields["role"].choices = [  # type: ignore[attr-defined]
+        self.fields["role"].choices = [  # type: ignore[attr-defined]  # a choice
             *((role.name, f"{role.label}: {role.description}") for role in PREDEFINED),
             *((name, name) for name in custom),
         ]
-        self.fields["scope"].choices = [  # type: ignore[attr-defined]
+        self.fields["scope"].choices = [  # type: ignore[attr-defined]  # a choice
             (f"{target.scope_type}:{target.scope_id}", scope_label(target)) for target in targets
         ]
 

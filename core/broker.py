@@ -39,7 +39,7 @@ def is_lost() -> bool:
 
 def note_lost(error: Exception, what: str) -> None:
     """Remember that the broker failed. `what` was not sent."""
-    global _lost_until  # noqa: PLW0603 (one state of the process) (one process, one state of its connection)
+    global _lost_until  # noqa: PLW0603 (one state of the process)
     _lost_until = time.monotonic() + LOST_SECONDS
     log.info("broker unreachable", undelivered=what, error=str(error))
 

@@ -311,7 +311,7 @@ def _moves(before: ShardShares, after: ShardShares) -> Iterator[Move]:
     for queue in sorted(before.leaves | after.leaves):
         then, now = old.get(queue), new.get(queue)
         fair = (then.fair if then else None, now.fair if now else None)
-        held = (then or now).held  # type: ignore[union-attr]
+        held = (then or now).held  # type: ignore[union-attr]  # one of them has the queue
         move = Move(queue, held, *fair, _standing(then), _standing(now))
         if move.crosses or abs((fair[0] or 0.0) - (fair[1] or 0.0)) > TINY:
             found.append(move)

@@ -141,7 +141,7 @@ class JobQueue:
         if node is None:
             node = self._nodes[queue.name] = _Node(queue)
             node.jobs = Heap(self._job_before)
-        assert node.jobs is not None  # noqa: S101
+        assert node.jobs is not None  # noqa: S101 (a leaf has them)
         if self._victims:
             self._ranks[id(job)] = job_rank(job)
         node.jobs.push(job)
@@ -159,7 +159,7 @@ class JobQueue:
         if parent is None:
             parent = self._nodes[parent_queue.name] = _Node(parent_queue)
             parent.children = Heap(self._node_before)
-        assert parent.children is not None  # noqa: S101
+        assert parent.children is not None  # noqa: S101 (a parent has them)
         node.parent = parent
         parent.children.push(node)
         if new:
@@ -170,7 +170,7 @@ class JobQueue:
         node = self._first(self._roots)
         while node.children is not None:
             node = self._first(node.children)
-        assert node.jobs is not None  # noqa: S101
+        assert node.jobs is not None  # noqa: S101 (a leaf has them)
         job = node.jobs.pop()
         if self._victims:
             self._popped.setdefault(node.queue.name, []).append(job)
@@ -189,7 +189,7 @@ class JobQueue:
             _mark(node)
             return
         siblings = node.parent.children if node.parent else self._roots
-        assert siblings is not None  # noqa: S101
+        assert siblings is not None  # noqa: S101 (the same)
         siblings.pop()
         del self._nodes[node.queue.name]
         if node.parent:
@@ -214,7 +214,7 @@ class JobQueue:
     def _best(self, node: _Node) -> tuple[Job | None, Sequence[Job]]:
         while node.children is not None:
             node = node.children.items[0]
-        assert node.jobs is not None  # noqa: S101
+        assert node.jobs is not None  # noqa: S101 (a leaf has them)
         job = node.jobs.items[0]
         if self._victims:
             return None, [*self._popped.get(node.queue.name, ()), job]

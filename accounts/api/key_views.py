@@ -17,7 +17,7 @@ from core.api.views import ApiView
 class ServiceAccountListView(ApiView):
     """List and create. `secret_name` is what the answer calls the secret."""
 
-    secret_name = "clientSecret"  # noqa: S105
+    secret_name = "clientSecret"  # noqa: S105 (the name of a field)
 
     def get(self, request: Request) -> Response:
         """All service accounts, as a bare list."""
@@ -62,7 +62,7 @@ class ServiceAccountView(ApiView):
 class ServiceAccountSecretView(ApiView):
     """A new secret."""
 
-    secret_name = "clientSecret"  # noqa: S105
+    secret_name = "clientSecret"  # noqa: S105 (the name of a field)
 
     def post(self, request: Request, account_id: str) -> Response:
         """It is shown this once; the old one ends."""
@@ -74,7 +74,7 @@ class ServiceAccountSecretView(ApiView):
 class AccessKeyListView(ApiView):
     """One's own keys."""
 
-    secret_name = "clientSecret"  # noqa: S105
+    secret_name = "clientSecret"  # noqa: S105 (the name of a field)
     wrapped = True
 
     def get(self, request: Request) -> Response:

@@ -114,7 +114,7 @@ def _rule_allows(rule: Object, wanted: Attributes) -> bool:
 
 
 def _has(allowed: list[str] | None, value: str) -> bool:
-    return bool(allowed) and ("*" in allowed or value in allowed)  # type: ignore[operator]
+    return allowed is not None and ("*" in allowed or value in allowed)
 
 
 def _has_resource(allowed: list[str], wanted: Attributes) -> bool:

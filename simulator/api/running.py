@@ -89,7 +89,7 @@ class Listener:
 
     async def stop(self) -> None:
         if self._serving is not None:
-            self._granian.stop()  # type: ignore[no-untyped-call]
+            self._granian.stop()  # type: ignore[no-untyped-call]  # has no types
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._serving, _STOP_SECONDS)
 

@@ -211,7 +211,7 @@ def has_bad_quantity(schema: Schema, value: Any) -> bool:
 
 def _go_type(schema: Schema) -> str:
     if schema.is_map:
-        return f"map[string]{schema.child('any').type or 'string'}"  # type: ignore[union-attr]
+        return f"map[string]{schema.child('any').type or 'string'}"  # type: ignore[union-attr]  # a map has one
     if schema.type == "integer":
         return str(schema.source.get("format") or "int32")
     return {"boolean": "bool"}.get(schema.type, schema.type or "string")
