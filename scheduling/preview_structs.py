@@ -24,11 +24,13 @@ class Verdict(StrEnum):
 
 
 class Gang(msgspec.Struct, frozen=True):
-    """A pod group that does not exist yet, with its pods. ``waits_for``: key of a gang that has to run first."""
+    """A pod group that does not exist yet, with its pods. ``waits_for``: key of a gang that has to run first.
+    ``arrivals``: keys of gated pods whose gates open one after the other, each after the cycle before it."""
 
     group: PodGroup
     pods: tuple[Pod, ...]
     waits_for: str = ""
+    arrivals: tuple[str, ...] = ()
 
 
 class LevelReached(msgspec.Struct, frozen=True):

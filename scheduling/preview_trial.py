@@ -66,7 +66,8 @@ class Trial:
         counted = counted_as(self.session.nodes.least_memory)
         for gang in self.gangs:
             job = job_of(gang.group)
-            tasks = [Task(counted(pod), Status.PENDING, -1) for pod in sorted(gang.pods, key=pod_order)]
+            pods = sorted(gang.pods, key=pod_order)
+            tasks = [Task(counted(pod), Status.GATED if pod.gated else Status.PENDING, -1) for pod in pods]
             for task in tasks:
                 job.add(task)
             self.session.jobs[job.key] = job
@@ -97,6 +98,10 @@ class Trial:
                 self._divide()
         rooms = [room_before(self.session, gang) for gang in open_ones]
         result = self._cycles(jobs)
+        for gang, job in zip(open_ones, jobs, strict=True):
+            for key in gang.arrivals:
+                _open_gate(job, key)
+                result = _after(result, self._cycles(jobs))
         found += [
             (gang, self._found(gang, job, result, room)) for gang, job, room in zip(open_ones, jobs, rooms, strict=True)
         ]
@@ -183,6 +188,19 @@ class Trial:
                     non_preemptible=from_triple(each.non_preemptible),
                 )
         return found
+
+
+def _open_gate(job: Job, key: str) -> None:
+    task = next(task for task in job.tasks() if task.key == key)
+    job.count(task, Status.GATED, -1)
+    task.status = Status.PENDING
+    job.count(task, Status.PENDING, 1)
+
+
+def _after(first: CycleResult, then: CycleResult) -> CycleResult:
+    """What the later cycles say, with everybody who had to go or was promised a place before."""
+    evicted, pipelined = (*first.evicted, *then.evicted), {**first.pipelined, **then.pipelined}
+    return msgspec.structs.replace(then, evicted=evicted, pipelined=pipelined)
 
 
 def _waiting_for(gang: Gang, known: Mapping[str, GangPreview]) -> GangPreview:

@@ -1,16 +1,19 @@
 """Where the scheduler's order is not decided before objects exist: the answers that are equally good.
 
 Gangs of one queue and priority that are made within one second take their turns by random UID, and so do unequal pods
-of one set (golden/SCHEMA.md: b012). Equal gangs and equal pods may change places without a difference.
+of one set (golden/SCHEMA.md: b012). The surplus pods of several sets take theirs as their gates open: Grove opens them
+one by one, and a cycle may run in between. Equal gangs and equal pods may change places without a difference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, permutations
 
 import msgspec
 
+from scheduling.gangs import job_of
 from scheduling.preview import PreparedShard
 from scheduling.preview_structs import Gang, Preview
+from scheduling.state import DEFAULT_PODSET, pod_order
 from scheduling.structs import Pod
 
 MOST_ORDERS = 6
@@ -37,20 +40,40 @@ def orders(gangs: Sequence[Gang]) -> Iterator[tuple[Gang, ...]]:
         for name in sorted({pod.subgroup for pod in gang.pods}):
             members = [pod for pod in gang.pods if pod.subgroup == name]
             if len({_asked(pod) for pod in members}) > 1:
-                for ordered in _pod_orders(members):
+                for ordered in _pod_orders(members, _asked):
                     yield (*gangs[:index], _with_order(gang, ordered), *gangs[index + 1 :])
+        surplus = _surplus(gang)
+        if len({pod.subgroup for pod in surplus}) > 1:
+            for ordered in _pod_orders(surplus, _asked_within):
+                yield (*gangs[:index], _arriving(gang, ordered), *gangs[index + 1 :])
 
 
-def _pod_orders(pods: Sequence[Pod]) -> Iterator[list[Pod]]:
-    """Every order of unequal pods, equal ones not told apart."""
+def _pod_orders(pods: Sequence[Pod], alike: Callable[[Pod], object]) -> Iterator[list[Pod]]:
+    """Every order of unequal pods, those that are alike not told apart."""
     if not pods:
         yield []
         return
-    for asked in sorted({_asked(pod) for pod in pods}, key=repr):
-        first = next(pod for pod in pods if _asked(pod) == asked)
+    for kind in sorted({alike(pod) for pod in pods}, key=repr):
+        first = next(pod for pod in pods if alike(pod) == kind)
         rest = [pod for pod in pods if pod is not first]
-        for others in _pod_orders(rest):
+        for others in _pod_orders(rest, alike):
             yield [first, *others]
+
+
+def _surplus(gang: Gang) -> list[Pod]:
+    """The pods beyond the minimum of their set, in order."""
+    found: list[Pod] = []
+    for name, podset in job_of(gang.group).podsets.items():
+        members = sorted((pod for pod in gang.pods if (pod.subgroup or DEFAULT_PODSET) == name), key=pod_order)
+        found += members[podset.min_available :]
+    return found
+
+
+def _arriving(gang: Gang, ordered: Sequence[Pod]) -> Gang:
+    """The gang with the gates of these pods opening one after the other."""
+    keys = tuple(pod.key for pod in ordered)
+    pods = tuple(msgspec.structs.replace(pod, gated=True) if pod.key in keys else pod for pod in gang.pods)
+    return msgspec.structs.replace(gang, pods=pods, arrivals=keys)
 
 
 def shape_of(gang: Gang) -> object:
@@ -62,6 +85,10 @@ def shape_of(gang: Gang) -> object:
 def _asked(pod: Pod) -> tuple[object, ...]:
     amounts = pod.requests
     return (amounts.gpu, amounts.cpu, amounts.memory, pod.gpu_fraction, pod.gpu_memory_mib)
+
+
+def _asked_within(pod: Pod) -> tuple[object, ...]:
+    return (pod.subgroup, *_asked(pod))
 
 
 def _ranked(gang: Gang, rank: int) -> Gang:

@@ -7,7 +7,7 @@ import msgspec
 from scheduling.preview import PreparedShard
 from scheduling.preview_structs import Gang, Verdict
 from scheduling.preview_variants import equal_answers
-from scheduling.structs import Snapshot
+from scheduling.structs import Pod, PodGroup, Resources, Snapshot, SubGroup
 from tests.scheduling.build import Cluster, node, within
 from tests.scheduling.test_preview import fleet, gang
 
@@ -48,3 +48,19 @@ def test_scaled_gangs_of_two_shapes_may_come_in_either_order():
     assert len({tuple(sorted({**each.gangs[1].placed, **each.gangs[2].placed}.items())) for each in found}) == len(
         found
     )
+
+
+def test_the_surplus_pods_of_two_sets_take_their_turns_as_their_gates_open():
+    """Each set has one pod beyond its minimum, and after both minimums one node is left: it goes to either pod."""
+    nodes = Cluster(node("n0", 8), node("n1", 4), node("n2", 8)).snapshot()
+    group = PodGroup("g", "q", created=9e9, subgroups=(SubGroup("decode", 1), SubGroup("prefill", 1)))
+    pods = tuple(
+        Pod(f"{role}-{index}", podgroup="default/g", subgroup=role, requests=Resources(gpus), created=9e9)
+        for role, gpus in (("decode", 8), ("prefill", 4))
+        for index in range(2)
+    )
+
+    assert answers(nodes, Gang(group, pods)) == {
+        frozenset({((8.0, "n0"), 1), ((4.0, "n1"), 1), ((8.0, "n2"), 1)}),
+        frozenset({((8.0, "n0"), 1), ((4.0, "n1"), 1), ((4.0, "n2"), 1)}),
+    }
