@@ -54,7 +54,8 @@ class Listener:
     """One granian in this event loop; `start` returns once connections are accepted."""
 
     def __init__(self, app: Starlette, address: Address) -> None:
-        self.address = replace(address, port=_free_port(address.host, address.port))
+        self._claim = _claimed(address.host, address.port)
+        self.address = replace(address, port=int(self._claim.getsockname()[1]))
         certificates = address.certificates
         self._granian = Granian(
             app,
@@ -92,6 +93,7 @@ class Listener:
             self._granian.stop()  # type: ignore[no-untyped-call]  # has no types
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._serving, _STOP_SECONDS)
+        self._claim.close()
 
 
 class RunningServer:
@@ -131,13 +133,29 @@ class RunningServer:
                 await self._keeper.save(self.server)
 
 
+def _claimed(host: str, port: int) -> socket.socket:
+    """A socket that keeps the address for the server, which binds it a second time (granian sets SO_REUSEPORT): nobody
+    else is given the port meanwhile. Raises OSError when somebody listens there."""
+    claim = socket.socket(_family(host), socket.SOCK_STREAM)
+    try:
+        claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        claim.bind((host, _free_port(host, port) if port else 0))
+    except OSError:
+        claim.close()
+        raise
+    return claim
+
+
 def _free_port(host: str, port: int) -> int:
-    """Claims the address for a moment, which fails now rather than in the server's own threads."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
+    """Claims the address for a moment, not to be shared. Raises OSError when it is taken."""
+    with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
         return int(probe.getsockname()[1])
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def port_or_free(host: str, port: int) -> int:
