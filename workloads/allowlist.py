@@ -17,11 +17,15 @@ from clusters.names import (
 from core.errors import Fault
 from core.words import gettext as _
 from core.words import gettext_noop
+from topology.durations import is_go_duration
 from workloads.allowed_fields import ANY, ROOT, WHY, Rule, spec_rule
 from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL, V1ALPHA1
 from workloads.leaves import Leaf
 
 SCHEDULER = "kai-scheduler"
+# Annotations that become durations of the pod group.
+PREEMPTION_DELAY = "kai.scheduler/preemption-delay"
+STALENESS_GRACE_PERIOD = "kai.scheduler/staleness-grace-period"
 # What is read as a label or as an annotation only: elsewhere KAI and Dynamo pass over it in silence.
 _HOMES: Mapping[str, str] = {
     PRIORITY_LABEL: "labels",
@@ -30,6 +34,8 @@ _HOMES: Mapping[str, str] = {
     REQUIRED_PLACEMENT_ANNOTATION: "annotations",
     PREFERRED_PLACEMENT_ANNOTATION: "annotations",
     DYNAMO_QUEUE_ANNOTATION: "annotations",
+    PREEMPTION_DELAY: "annotations",
+    STALENESS_GRACE_PERIOD: "annotations",
 }
 _SEMVER = re.compile(r"v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]*)?\Z")
 
@@ -89,6 +95,7 @@ def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:
             entries, field = (document.get(place) or {}).get(section), f"{place}.{section}"
             yield from _entries(entries, field, section == "labels")
             yield from _misplaced(entries, field, section)
+        yield from _durations((document.get(place) or {}).get("annotations"), f"{place}.annotations")
 
 
 def _entries(entries: Any, field: str, are_labels: bool) -> Iterator[Fault]:
@@ -112,6 +119,23 @@ def _misplaced(entries: Any, field: str, section: str) -> Iterator[Fault]:
         if home != section:
             place = "spec.priorityClassName" if key == PRIORITY_LABEL else f"spec.{home}[{key}]"
             yield Fault(f"{field}[{key}]", _("nothing reads it here"), place)
+
+
+def _durations(entries: Any, field: str) -> Iterator[Fault]:
+    """What Go cannot parse leaves the gang without a pod group, or blinds every reader of pod groups.
+
+    KAI's parser takes no negative delay; a negative grace period means never (kai-scheduler.md §1.3).
+    """
+    entries = entries if isinstance(entries, Mapping) else {}
+    for key in (PREEMPTION_DELAY, STALENESS_GRACE_PERIOD):
+        text = entries.get(key)
+        if not isinstance(text, str):
+            continue
+        if not is_go_duration(text):
+            message = _("%(value)s is not a duration") % {"value": repr(text[:40])}
+            yield Fault(f"{field}[{key}]", message, _("numbers with the units h, m, s, ms, us, ns, such as 8h40m"))
+        elif key == PREEMPTION_DELAY and text.startswith("-"):
+            yield Fault(f"{field}[{key}]", _("it may not be negative"))
 
 
 def _component_entries(document: Mapping[str, Any], is_alpha: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -152,3 +152,24 @@ def test_a_role_of_any_shape_is_answered(key: str, value: object) -> None:
 @pytest.mark.parametrize("path", [("podTemplate",), ("podTemplate", "spec"), ("podTemplate", "spec", "containers")])
 def test_a_pod_template_of_any_shape_is_answered(path: tuple[str, ...], value: object) -> None:
     assert fields(edit(MULTINODE, {("spec", "components", 1, *path): value}))
+
+
+@pytest.mark.parametrize("place", ["metadata", "spec"])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("kai.scheduler/staleness-grace-period", "1d"),
+        ("kai.scheduler/staleness-grace-period", ""),
+        ("kai.scheduler/preemption-delay", "90"),
+        ("kai.scheduler/preemption-delay", "-5s"),
+    ],
+)
+def test_trap_34_durations_that_kai_cannot_read_are_refused(place: str, key: str, text: str) -> None:
+    assert fields(edit(MULTINODE, {(place, "annotations"): {key: text}})) == [f"{place}.annotations[{key}]"]
+
+
+def test_trap_34_durations_of_go_are_allowed() -> None:
+    """A negative grace period means never, kai-scheduler.md §1.3."""
+    durations = {"kai.scheduler/staleness-grace-period": "-1s", "kai.scheduler/preemption-delay": "1h30m"}
+
+    assert fields(edit(MULTINODE, {("metadata", "annotations"): durations})) == []
