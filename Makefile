@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
+# Packages need about 350 MB, the development packages as much again.
+ROOM = [ "$$(df -Pm . | awk 'NR == 2 { print $$4 }')" -ge 400 ] || { echo "The disk of $(CURDIR) is full: Muster's packages need 400 MB."; exit 1; }
 # What touches the database; the rest of the suite can't differ between SQLite and PostgreSQL.
 DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts
 
@@ -18,9 +20,11 @@ $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "Muster needs Python 3.11 or newer: install it, or say which one with PYTHON=/path/to/python3."; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Muster needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Say which one with PYTHON=/path/to/python3."; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)."; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(ROOM)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "The environment $(VENV) could not be made here, for the reason above."; exit 1; }
 
 $(STAMP): requirements.txt | $(VENV)/bin/python
+	@$(ROOM)
 	@echo "Installing Muster's packages into $(VENV) …"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	@touch $@
