@@ -142,8 +142,8 @@ class ScopedQuerySet(models.QuerySet[Model]):
         """The one row, or `NotFound` alike for absent, invisible and malformed ids."""
         pk = lookup.get("pk")
         if isinstance(pk, str) and not _is_id(pk):
-            raise NotFound("Resource id not found.")
+            raise NotFound
         try:
             return self.visible_to(user).get(**lookup)
         except (ObjectDoesNotExist, ValidationError, ValueError, OverflowError) as error:
-            raise NotFound("Resource id not found.") from error
+            raise NotFound from error

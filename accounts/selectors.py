@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.models import AccessKey, AccessRule, User, UserKind
 from accounts.permissions import reach, require
 from accounts.roles import CUSTOM_ROLES_FROM, PREDEFINED
+from core.api.ids import number_of
 from core.errors import NotFound
 
 GROUP = "group"
@@ -100,15 +101,14 @@ def _find(rows: QuerySet[User], pk: str) -> User:
     number = _uuid(pk)
     found = rows.filter(pk=number).first() if number else None
     if found is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return found
 
 
 def _key(rows: QuerySet[AccessKey], pk: str) -> AccessKey:
-    is_number = pk.isascii() and pk.isdigit() and len(pk) <= 18
-    found = rows.filter(pk=int(pk)).first() if is_number else None
+    found = rows.filter(pk=number_of(pk)).first()
     if found is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return found
 
 

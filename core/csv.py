@@ -85,16 +85,17 @@ def _lines(
     present: Callable[[Sequence[Any]], Sequence[Any]] | None,
 ) -> Iterator[str]:
     # The byte order mark lets spreadsheets read names that are not ASCII.
-    yield "\ufeff" + _line([column.head for column in columns])
+    yield "\ufeff" + csv_line([column.head for column in columns])
     keys = iter(list(matching.values_list("pk", flat=True)))
     while chunk := list(islice(keys, CHUNK)):
         found = {item.pk: item for item in matching.filter(pk__in=chunk)}
         objects = [found[key] for key in chunk if key in found]
         for row in present(objects) if present else objects:
-            yield _line([column.value(row) for column in columns])
+            yield csv_line([column.value(row) for column in columns])
 
 
-def _line(values: Sequence[object]) -> str:
+def csv_line(values: Sequence[object]) -> str:
+    """One line with its end, every value a safe cell."""
     buffer = StringIO()
     csv.writer(buffer).writerow([safe_cell(value) for value in values])
     return buffer.getvalue()

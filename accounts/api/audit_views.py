@@ -20,7 +20,7 @@ from accounts.permissions import require
 from core.api.filters import filter_by, sort
 from core.api.pagination import MAX_OFFSET
 from core.api.views import ApiView
-from core.csv import safe_cell
+from core.csv import csv_line
 from core.errors import Fault, InvalidInput
 
 MAX_SAMPLES = 1000
@@ -80,14 +80,10 @@ def _base(request: Request) -> str:
 
 
 def _csv(entries: Iterator[dict[str, Any]]) -> Iterator[str]:
-    yield ",".join(COLUMNS) + "\r\n"
+    yield csv_line(COLUMNS)
     for entry in entries:
         shown = {**entry, "metadata": json.dumps(entry["metadata"], ensure_ascii=False)}
-        yield ",".join(_quoted(safe_cell(shown.get(name))) for name in COLUMNS) + "\r\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in '",\r\n') else text
+        yield csv_line([shown.get(name) for name in COLUMNS])
 
 
 def _page(request: Request) -> tuple[int, int]:

@@ -66,9 +66,7 @@ def matching(request: Request) -> QuerySet[AccessRule]:
         rows = rows.filter(wire_subject__icontains=part[:200])
     if role := query.get("roleId"):
         rows = rows.filter(wire_role=_whole("roleId", role))
-    return search(
-        request, filter_by(request, rows, FILTERS), ("user__email", "user__name", "group", "role", "scope_type")
-    )
+    return search(request, filter_by(request, rows, FILTERS), SEARCHED)
 
 
 def answer(rules: list[AccessRule], total: int) -> dict[str, Any]:
@@ -204,7 +202,7 @@ def find_rule(request: Request, rule_id: str) -> AccessRule:
     require(request.user, "access_rules:read")
     rule = visible_rules(request.user).filter(pk=number_of(rule_id)).first()
     if rule is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return rule
 
 

@@ -155,13 +155,13 @@ def role_id_of(rule: AccessRule) -> int:
 def find_role(value: Any) -> Role | PredefinedRole:
     """The role of this id. Raises `NotFound`."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise NotFound("Resource id not found.")
+        raise NotFound
     for role in PREDEFINED:
         if role.number == value:
             return role
     found = Role.objects.filter(pk=value - CUSTOM_ROLES_FROM).first() if value < 2**31 else None
     if found is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return found
 
 

@@ -12,8 +12,8 @@ from accounts import tokens
 from accounts.audit import SECRET, Actor, record
 from accounts.models import AccessKey, User, UserKind
 from accounts.permissions import require
-from accounts.services.rights import rights_changed
-from core.errors import Conflict, InvalidInput
+from accounts.services.rights import require_all_of, rights_changed
+from core.errors import Conflict, InvalidInput, NotFound
 
 _NAME = re.compile(r"[a-z][-_a-z0-9]*[a-z0-9]\Z")  # Run:ai's pattern
 NAME_LENGTH = 64
@@ -51,8 +51,10 @@ def set_service_account_enabled(actor: Actor, *, account: User, enabled: bool) -
 
 @transaction.atomic
 def renew_service_account_secret(actor: Actor, *, account: User) -> str:
-    """A new secret; the old one and the tokens asked for with it end at once."""
+    """A new secret; the old one and the tokens asked for with it end at once. Raises `NotPermitted` where the account
+    may more than the actor."""
     require(actor.user, "service-account:update")
+    require_all_of(actor, account)
     secret = _renew(AccessKey.objects.get(user=account, revoked_at=None))
     record(actor, "update", account, after={"secret": SECRET})
     return secret
@@ -88,7 +90,8 @@ def create_access_key(actor: Actor, *, name: str, expires_at: datetime | None = 
 @transaction.atomic
 def renew_access_key_secret(actor: Actor, *, key: AccessKey) -> str:
     """A new secret for one of the actor's own keys."""
-    _require_own(actor, key)
+    if key.user_id != actor.user.pk:
+        raise NotFound
     secret = _renew(key)
     record(actor, "update", key, after={"secret": SECRET})
     return secret
@@ -103,11 +106,6 @@ def revoke_access_key(actor: Actor, *, key: AccessKey) -> None:
     key.save(update_fields=("revoked_at",))
     tokens.forget(key.user_id)
     record(actor, "delete", key, before={"name": key.name, "user": key.user.email})
-
-
-def _require_own(actor: Actor, key: AccessKey) -> None:
-    if key.user_id != actor.user.pk:
-        require(actor.user, "access-keys:update")
 
 
 def _check_name(name: str) -> None:

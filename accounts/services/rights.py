@@ -1,10 +1,26 @@
-"""Tells everybody concerned that somebody's rights changed: this process's tokens, and every open page."""
+"""Nobody gives or takes over more than they have; and everybody concerned hears that somebody's rights changed: this
+process's tokens, and every open page."""
 
 from collections.abc import Iterable
 
 from accounts import tokens
-from accounts.models import User, UserKind
+from accounts.audit import Actor
+from accounts.models import AccessRule, User, UserKind
+from accounts.permissions import Scope, require, rights_of, rules_of
+from accounts.scopes import scope_of
 from core import live
+
+
+def require_rights_of(actor: Actor, rule: AccessRule, scope: Scope) -> None:
+    """Every right that `rule` gives must be the actor's own in `scope`. Raises `NotPermitted` that names the first."""
+    for right in sorted(rights_of(rule)):
+        require(actor.user, right, scope)
+
+
+def require_all_of(actor: Actor, user: User) -> None:
+    """Whoever makes a new secret for `user` can act as they do: all that they may must be the actor's own too."""
+    for rule in rules_of(user):
+        require_rights_of(actor, rule, scope_of(rule))
 
 
 def rights_changed(users: Iterable[User]) -> None:

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 
 from accounts.audit import Actor, record
 from accounts.models import AccessRule, Role, ScopeType, User
-from accounts.permissions import ADMINISTRATOR, require, rights_of
+from accounts.permissions import ADMINISTRATOR, require
 from accounts.roles import BY_NAME
 from accounts.scopes import Target, scope_of
-from accounts.services.rights import people_of_group, rights_changed
+from accounts.services.rights import people_of_group, require_rights_of, rights_changed
 from core.errors import Conflict, InvalidInput
 
 
@@ -39,8 +39,7 @@ def grant(actor: Actor, *, subject: User | Group, role: str, target: Target) -> 
         cluster_id=target.scope.cluster_id,
         created_by=actor.user.email,
     )
-    for right in sorted(rights_of(rule)):
-        require(actor.user, right, target.scope)
+    require_rights_of(actor, rule, target.scope)
     same = AccessRule.objects.filter(
         user=rule.user, group=rule.group, role=role, scope_type=rule.scope_type, scope_id=rule.scope_id
     ).first()
@@ -57,8 +56,7 @@ def revoke(actor: Actor, *, rule: AccessRule) -> None:
     """Take a role away: it ends at once, open streams included. The last administrator keeps theirs: `Conflict`."""
     scope = scope_of(rule)
     require(actor.user, "access_rules:delete", scope)
-    for right in sorted(rights_of(rule)):
-        require(actor.user, right, scope)
+    require_rights_of(actor, rule, scope)
     if _is_last_administrator(rule):
         raise Conflict(_("This is the last rule by which anybody may administrate the whole installation."))
     concerned = _concerned(rule)

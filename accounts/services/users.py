@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.audit import SECRET, Actor, record
 from accounts.models import AccessRule, ScopeType, User, UserKind
 from accounts.permissions import ADMINISTRATOR, require
-from accounts.services.rights import rights_changed
+from accounts.services.rights import require_all_of, rights_changed
 from core.errors import Conflict, Fault, InvalidInput
 
 _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
@@ -38,8 +38,10 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
 
 @transaction.atomic
 def reset_password(actor: Actor, *, user: User) -> str:
-    """A new temporary password. Sessions and tokens end. Raises `Conflict` for people of an identity provider."""
+    """A new temporary password. Sessions and tokens end. Raises `Conflict` for people of an identity provider,
+    `NotPermitted` where they may more than the actor."""
     require(actor.user, "users:update")
+    require_all_of(actor, user)
     if not user.is_local:
         raise Conflict(_("The password of this person is kept by the identity provider."))
     password = secrets.token_urlsafe(TEMPORARY_BYTES)

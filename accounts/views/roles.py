@@ -19,6 +19,7 @@ from accounts.requests import actor_of
 from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
 from accounts.views import shared
+from core.api.ids import number_of
 from core.errors import NotFound
 
 LIST = "accounts:role-list"
@@ -42,7 +43,7 @@ def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
     require(request.user, "roles:read")
     role = next((role for role in PREDEFINED if str(role.number) == number), None)
     if role is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return render(
         request,
         "accounts/role_detail.html",
@@ -162,10 +163,9 @@ def _sent(request: HttpRequest) -> frozenset[str]:
 
 
 def _find(pk: str) -> Role:
-    is_number = pk.isascii() and pk.isdigit() and len(pk) <= 18
-    role = Role.objects.filter(pk=int(pk)).first() if is_number else None
+    role = Role.objects.filter(pk=number_of(pk)).first()
     if role is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return role
 
 

@@ -22,6 +22,7 @@ from accounts.selectors import GROUP, find_subject, with_subject
 from accounts.services import Group
 from accounts.tables import RULES, SUBJECT_TYPES
 from accounts.views import shared
+from core.api.ids import number_of
 from core.errors import InvalidInput, NotFound
 from core.tables import build_table, table_response
 
@@ -102,10 +103,9 @@ def rule_new(request: HttpRequest) -> HttpResponse:
 def rule_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then takes the role away."""
     require(request.user, "access_rules:read")
-    is_number = pk.isascii() and pk.isdigit() and len(pk) <= 18
-    rule = with_subject(visible_rules(request.user)).filter(pk=int(pk)).first() if is_number else None
+    rule = with_subject(visible_rules(request.user)).filter(pk=number_of(pk)).first()
     if rule is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     require(request.user, "access_rules:delete", scope_of(rule))
     row = rule_rows([rule])[0]
     context = {

@@ -67,7 +67,7 @@ def sign_out(request: HttpRequest) -> HttpResponseRedirect:
 def provider_start(request: HttpRequest) -> HttpResponse:
     """To the identity provider, remembering where the person wanted to go."""
     if not identity_provider.is_configured():
-        raise NotFound("Resource id not found.")
+        raise NotFound
     request.session["after_sign_in"] = _next(request)
     try:
         return identity_provider.begin(request, request.build_absolute_uri(reverse("accounts:provider-return")))
@@ -81,7 +81,7 @@ def provider_start(request: HttpRequest) -> HttpResponse:
 def provider_return(request: HttpRequest) -> HttpResponse:
     """Back from the identity provider: signs in whom it names."""
     if not identity_provider.is_configured():
-        raise NotFound("Resource id not found.")
+        raise NotFound
     target = request.session.get("after_sign_in", "/")
     try:
         identity = identity_provider.finish(request)

@@ -5,14 +5,23 @@ import json
 import pytest
 from redis import Redis
 
-from accounts.models import AccessRule, AuditEntry, ScopeType
+from accounts.models import AccessRule, AuditEntry, Role, ScopeType, User
 from accounts.permissions import RESEARCHER, VIEWER, Scope, has_right
 from accounts.scopes import Target
-from accounts.services import Group, grant, revoke
+from accounts.services import (
+    Group,
+    create_service_account,
+    grant,
+    renew_service_account_secret,
+    reset_password,
+    revoke,
+)
 from controlplane import live_views
 from core.errors import InvalidInput, NotPermitted
 from core.live import CHANNEL
 from tests.conftest import make_user
+
+HELPDESK = ["users:read", "users:update", "service-account:create", "service-account:read", "service-account:update"]
 
 
 def give(actor, user, project, role=RESEARCHER):
@@ -93,3 +102,35 @@ def test_taking_a_role_from_a_group_reaches_the_open_pages_of_its_people(admin, 
 def test_who_may_not_see_people_does_not_hear_of_changes_to_them(viewer, admin):
     assert live_views._allowed(viewer.pk, ["accounts.User", "clusters.Node"]) == {"clusters.Node"}
     assert live_views._allowed(admin.pk, ["accounts.User"]) == {"accounts.User"}
+
+
+@pytest.fixture
+def helpdesk(db):
+    """Somebody who manages people and service accounts of the whole installation, and nothing else."""
+    role = Role.objects.create(name="Helpdesk", rights=HELPDESK)
+    person = make_user("helpdesk")
+    AccessRule.objects.create(user=person, role=role.name, custom_role=role, scope_type=ScopeType.TENANT)
+    return person
+
+
+def test_who_manages_people_cannot_become_an_administrator_by_a_new_password(helpdesk, admin, actor):
+    with pytest.raises(NotPermitted):
+        reset_password(actor(helpdesk), user=admin)
+
+    admin.refresh_from_db()
+    assert not admin.must_change_password
+    assert reset_password(actor(helpdesk), user=make_user("lin"))
+
+
+def test_who_manages_service_accounts_cannot_become_one_that_may_more(helpdesk, admin, actor, project):
+    account, key, _secret = create_service_account(actor(helpdesk), name="pipeline")
+    before = key.secret_hash
+    assert renew_service_account_secret(actor(helpdesk), account=account)
+    give(actor(admin), account, project)
+    account = User.objects.get(pk=account.pk)
+
+    with pytest.raises(NotPermitted):
+        renew_service_account_secret(actor(helpdesk), account=account)
+    assert renew_service_account_secret(actor(admin), account=account)
+    key.refresh_from_db()
+    assert key.secret_hash != before
