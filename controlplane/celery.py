@@ -54,6 +54,9 @@ app.conf.update(
         "metrics.tick": {"task": "metrics.tick", "schedule": METRICS_SECONDS, "options": {"expires": 30}},
         "maintenance.retain": {"task": "maintenance.retain", "schedule": 300.0, "options": {"expires": 300}},
         "maintenance.fair-share": {"task": "maintenance.fair-share", "schedule": 300.0, "options": {"expires": 300}},
+        "workloads.agreement": {"task": "workloads.agreement", "schedule": 30.0, "options": {"expires": 30}},
     },
-    imports=["controlplane.tasks", "controlplane.heartbeats", "metrics.tasks", "organizations.tasks"],
+    imports=[
+        "controlplane.tasks", "controlplane.heartbeats", "metrics.tasks", "organizations.tasks", "workloads.tasks",
+    ],
 )

@@ -95,6 +95,12 @@ ALLOWED_HOSTS = _list("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
 # How long entries of the audit log are kept.
 AUDIT_DAYS = _number("MUSTER_AUDIT_DAYS", 90)
+# Predictions that are held against what the scheduler did: how long they are kept (0: none are made), how long the
+# scheduler may take, and how many cases of wrong ones a cluster keeps, of which size at most.
+PREDICTION_DAYS = _number("MUSTER_PREDICTION_DAYS", 90)
+PREDICTION_WAIT_SECONDS = _number("MUSTER_PREDICTION_WAIT_SECONDS", 600)
+PREDICTION_CASES = _number("MUSTER_PREDICTION_CASES", 50)
+PREDICTION_CASE_KIB = _number("MUSTER_PREDICTION_CASE_KIB", 1024)
 # How often a cluster's lists are read whole, whatever its watches say: what heals an event that never came.
 RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
 # How long a worker may be silent before another one takes over what it was at.

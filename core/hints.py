@@ -29,6 +29,12 @@ def hint_reconcile_of(label: str, pk: Any) -> None:
     transaction.on_commit(lambda: _publish(label, str(pk)))
 
 
+def hint_task(task: str, pk: Any) -> None:
+    """When the current transaction commits, ask for a task about one row that nothing else depends on. Never raises
+    for a lost broker: the task is lost with it."""
+    transaction.on_commit(lambda: _send(task, [str(pk)], about=f"{task} {pk}", queue="maintenance"))
+
+
 def hint_recovered(label: str, pk: Any) -> None:
     """Tell the workers that the cluster of this row answers again: what failed on it need not wait any longer."""
     _send(RECOVERED_TASK, [str(pk)], about=f"{label} {pk}")
@@ -38,10 +44,10 @@ def _publish(label: str, pk: str) -> None:
     _send(HINT_TASK, [label, pk], about=f"{label} {pk}")
 
 
-def _send(task: str, arguments: list[str], *, about: str) -> None:
+def _send(task: str, arguments: list[str], *, about: str, queue: str = "reconcile") -> None:
     if broker.is_lost():
         return
     try:
-        current_app.send_task(task, args=arguments, queue="reconcile", retry=False, ignore_result=True)
+        current_app.send_task(task, args=arguments, queue=queue, retry=False, ignore_result=True)
     except (OperationalError, RedisError, OSError) as error:
         broker.note_lost(error, about)

@@ -19,6 +19,11 @@ class WorkloadQuerySet(ScopedQuerySet["Workload"]):
     project_path = "project_id"
 
 
+class PredictionQuerySet(ScopedQuerySet["Prediction"]):
+    right = "cluster:read"
+    shared = True
+
+
 class DesiredPhase(models.TextChoices):
     """What the owner wants (Run:ai DesiredPhase)."""
 
@@ -80,3 +85,62 @@ class Workload(DesiredState):
     def scope(self) -> Scope:
         """Where it lies, for permissions."""
         return Scope(self.cluster_id, self.project.department_id, self.project_id)
+
+
+class Agreement(models.TextChoices):
+    """What became of a prediction. Only right and wrong count in the agreement."""
+
+    OPEN = "open", _("not decided yet")
+    RIGHT = "right", _("right")
+    WRONG = "wrong", _("wrong")
+    NOT_COMPARABLE = "notComparable", _("not comparable")
+
+
+class Prediction(models.Model):
+    """What the engine said of one start of a workload, and what the scheduler then did (`workloads.agreement`).
+
+    `evidence` is what the engine was asked and its answer, kept while the outcome is open; `case` the redacted case of
+    a wrong one. Both are compressed. `reasons` are codes: why it is not comparable, or what was wrong.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="predictions")
+    workload = models.ForeignKey(Workload, on_delete=models.SET_NULL, null=True, related_name="predictions")
+    project = models.ForeignKey(Project, on_delete=models.SET_NULL, null=True, related_name="predictions")
+    workload_name = models.CharField(max_length=45)
+    generation = models.PositiveBigIntegerField()
+    node_pool = models.CharField(max_length=63)
+    scheduler_version = models.CharField(max_length=64, blank=True)  # as the cluster's components say; "": unknown
+    engine_version = models.CharField(max_length=12)
+    predicted_at = models.DateTimeField()
+    age_seconds = models.PositiveIntegerField(null=True)  # of the data at that moment; None: not known
+    shard_digest = models.CharField(max_length=64, blank=True)
+    verdict = models.CharField(max_length=16, blank=True)  # scheduling.preview_structs.Verdict
+    pods = models.PositiveIntegerField(default=0)  # of the gangs that start at once
+    pods_expected = models.PositiveIntegerField(default=0)  # of them placed, by the engine
+    pods_placed = models.PositiveIntegerField(null=True)  # by the scheduler
+    equal_answers = models.PositiveIntegerField(default=0)
+    outcome = models.CharField(max_length=16, choices=Agreement.choices, default=Agreement.OPEN)
+    reasons = models.JSONField(default=list)
+    decided_at = models.DateTimeField(null=True)
+    evidence = models.BinaryField(null=True)
+    case = models.BinaryField(null=True)
+    case_state = models.CharField(max_length=16, blank=True)  # kept, tooLarge, dropped, notReplayable; "": none
+
+    objects = PredictionQuerySet.as_manager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("workload", "generation"), name="prediction_once_per_start"),)
+        indexes = (
+            models.Index(fields=("cluster", "scheduler_version", "outcome"), name="prediction_by_version"),
+            models.Index(fields=("cluster", "predicted_at"), name="prediction_by_time"),
+            models.Index(fields=("predicted_at",), condition=models.Q(outcome="open"), name="prediction_open"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.workload_name}, {self.predicted_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def scope(self) -> Scope:
+        """Where it lies, for permissions."""
+        return Scope(self.cluster_id)

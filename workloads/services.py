@@ -13,7 +13,7 @@ from accounts.permissions import require
 from core.desired import change_spec
 from core.desired import request_deletion as request_row_deletion
 from core.errors import Conflict, Fault, InvalidInput
-from core.hints import hint_reconcile
+from core.hints import hint_reconcile, hint_task
 from organizations.models import Project
 from topology.models import NodePool
 from workloads import document as documents
@@ -22,6 +22,8 @@ from workloads.graph import Graph, component_path, parse_graph
 from workloads.lines import with_lines
 from workloads.models import DesiredPhase, Preemptibility, Workload
 from workloads.reconcile.preview import submission_manifest
+
+PREDICT_TASK = "workloads.predict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def submit_workload(
     except IntegrityError as error:
         raise _name_taken(workload.name) from error
     audit.record(actor, "create", workload, after=_audited(workload))
+    hint_task(PREDICT_TASK, workload.pk)
     hint_reconcile(workload)
     return workload
 
@@ -126,6 +129,7 @@ def resume_workload(actor: Actor, *, workload: Workload) -> Workload:
         return workload
     draft = read_draft(project=workload.project, source=workload.source, workload=workload)
     _check(draft.submission)
+    hint_task(PREDICT_TASK, workload.pk)
     return _set_desired_phase(actor, workload, DesiredPhase.RUNNING, "resume", _columns(draft))
 
 

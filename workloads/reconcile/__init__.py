@@ -14,9 +14,10 @@ from clusters.kube.errors import NameTaken, Rejected
 from clusters.kube.gateway import Gateway
 from core.conditions import Condition, find
 from core.errors import InvalidInput, MusterError
+from core.hints import hint_task
 from core.reconciling import RESYNC, Outcome
 from workloads.manifests import graph_manifest
-from workloads.models import DesiredPhase, Workload
+from workloads.models import Agreement, DesiredPhase, Prediction, Workload
 from workloads.reconcile.delete import sync_deletion, sync_suspension
 from workloads.reconcile.spec import served_kind, spec_of, target_of
 from workloads.reconcile.status import status_of
@@ -24,6 +25,7 @@ from workloads.reconcile.status import status_of
 SOON = timedelta(seconds=5)
 LONG = timedelta(minutes=10)
 TOLD_FOR = timedelta(minutes=10)
+COMPARE_TASK = "workloads.compare"
 
 
 def reconcile_workload(workload: Workload) -> Outcome:
@@ -47,12 +49,22 @@ def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
         _in_sync(workload, applied),
     )
     status = status_of(workload, applied.live or {})
+    _hint_comparison(workload, status.phase)
     return Outcome(
         phase=status.phase,
         conditions=conditions + status.conditions,
         columns=status.columns,
         check_again_after=SOON if applied.changed else RESYNC,
     )
+
+
+def _hint_comparison(workload: Workload, phase: str) -> None:
+    """Where something was foretold of it and it has pods, let it be compared. 1 query, none while it is created."""
+    if phase == "Creating":
+        return
+    rows = Prediction.objects.filter(workload=workload, outcome=Agreement.OPEN)
+    for pk in rows.values_list("pk", flat=True)[:1]:
+        hint_task(COMPARE_TASK, pk)
 
 
 def _apply(workload: Workload, gateway: Gateway) -> Applied:
