@@ -27,7 +27,7 @@ GRANTS: tuple[Grant, ...] = (
     Grant((*READ, "patch"), (kinds.NODE,)),
     Grant(READ, (kinds.POD, kinds.EVENT, kinds.PRIORITY_CLASS, kinds.SERVICE), ("pods/log", "pods/proxy")),
     Grant(WRITE, (kinds.NAMESPACE,)),
-    Grant(("get", "list", "create", "patch", "delete"), (kinds.SECRET,)),
+    Grant(("get", "create", "patch", "delete"), (kinds.SECRET,)),
     Grant(("list",), (kinds.DEPLOYMENT, kinds.DAEMON_SET, kinds.STATEFUL_SET)),
     Grant(WRITE, (kinds.KAI_TOPOLOGY, kinds.KAI_SCHEDULING_SHARD, kinds.KAI_QUEUE)),
     Grant(READ, (kinds.KAI_POD_GROUP,)),

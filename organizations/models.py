@@ -153,6 +153,20 @@ class ProjectSecret(TimestampedModel):
         return self.name
 
 
+class FormerSecret(models.Model):
+    """The name of a Secret object that a project no longer wants, until its reconcile has seen it gone: by these names
+    it finds what to delete, and needs no right to list secrets."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="former_secrets")
+    name = models.CharField(max_length=253)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "name"), name="former_secret_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class FairShareRecord(models.Model):
     """How one pool was divided among its queues at one moment, packed (see `organizations.fair_share_history`)."""
 

@@ -1,10 +1,9 @@
-"""The Secret objects of one project's namespace."""
+"""The Secret objects of one project's namespace, each found by its name: whoever may list secrets may read them all."""
 
 from clusters.drift import apply_if_different, delete_if_ours
 from clusters.kinds import SECRET
 from clusters.kube.errors import NameTaken
 from clusters.kube.gateway import Gateway
-from clusters.names import OWNER_LABEL
 from core.conditions import Condition
 from organizations.manifests import SecretSpec, secret_manifest
 from organizations.models import Project
@@ -26,9 +25,9 @@ def sync_secrets(project: Project, gateway: Gateway) -> list[Condition]:
                 apply_if_different(gateway, SECRET, secret_manifest(spec))
             except NameTaken as error:
                 taken.append(f"{name} (made by {error.made_by})")
-    for live in gateway.list(SECRET, namespace, label_selector=f"{OWNER_LABEL}={owner}"):
-        if live["metadata"]["name"] not in wanted:
-            delete_if_ours(gateway, SECRET, live["metadata"]["name"], namespace, owner=owner)
+    for former in project.former_secrets.exclude(name__in=wanted).order_by("name"):
+        if delete_if_ours(gateway, SECRET, former.name, namespace, owner=owner):
+            former.delete()
     if taken:
         message = f"Secrets of somebody else have these names and are left alone: {', '.join(taken)}."
         return [Condition("SecretsReady", "False", "NameTaken", message, arguments=(("names", ", ".join(taken)),))]
@@ -40,5 +39,6 @@ def sync_secrets(project: Project, gateway: Gateway) -> list[Condition]:
 def remove_secrets(project: Project, gateway: Gateway) -> None:
     """Delete the project's secrets from a namespace that stays."""
     owner = owner_value(project)
-    for live in gateway.list(SECRET, project.namespace, label_selector=f"{OWNER_LABEL}={owner}"):
-        delete_if_ours(gateway, SECRET, live["metadata"]["name"], project.namespace, owner=owner)
+    names = {name for secret in project.secrets.all() for name in object_names(secret.kind, secret.name)}
+    for name in sorted({*names, *project.former_secrets.values_list("name", flat=True)}):
+        delete_if_ours(gateway, SECRET, name, project.namespace, owner=owner)

@@ -1,6 +1,6 @@
 """Secrets of a project: write-only. What is stored is encrypted; the audit says that it changed, never to what."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,7 +12,7 @@ from accounts.permissions import require
 from clusters.names import is_rfc1123_subdomain
 from core.desired import change_spec
 from core.errors import Conflict, InvalidInput
-from organizations.models import Project, ProjectSecret
+from organizations.models import FormerSecret, Project, ProjectSecret
 from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
 
 
@@ -32,6 +32,7 @@ def put_secret(
     if kind == SecretKind.HUGGING_FACE:
         name = HUGGING_FACE_NAMES[0]
     _refuse_taken(project, kind, name)
+    _want_again(project, object_names(kind, name))
     secret, made = ProjectSecret.objects.update_or_create(
         project=project,
         name=name,
@@ -77,6 +78,8 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
         if name in object_names(other.kind, other.name):
             raise Conflict(_("The secret %(name)s writes the same object.") % {"name": other.name})
     audit.record(actor, "update", secret, before={"name": secret.name}, after={"name": name})
+    _note_former(secret)
+    _want_again(project, object_names(secret.kind, name))
     secret.name, secret.updated_at = name, timezone.now()
     secret.save(update_fields=["name", "updated_at"])
     change_spec(project, {})
@@ -89,5 +92,17 @@ def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
     project = secret.project
     require(actor.user, "credentials:delete", project.scope)
     audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
+    _note_former(secret)
     secret.delete()
     change_spec(project, {})
+
+
+def _note_former(secret: ProjectSecret) -> None:
+    """Its objects are to leave the cluster."""
+    for name in object_names(secret.kind, secret.name):
+        FormerSecret.objects.get_or_create(project=secret.project, name=name)
+
+
+def _want_again(project: Project, names: Iterable[str]) -> None:
+    """Written from now on: the reconcile that is at work may still delete them, the next one makes them anew."""
+    FormerSecret.objects.filter(project=project, name__in=names).delete()

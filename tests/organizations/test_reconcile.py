@@ -224,21 +224,6 @@ def _secret(project: Project) -> ProjectSecret:
     )
 
 
-def test_j1_the_token_is_written_under_both_names_and_leaves_with_the_secret(
-    project: Project, gateway: FakeGateway
-) -> None:
-    secret = _secret(project)
-    sync_department(project.department, gateway)
-    sync_project(project, gateway)
-
-    expected = {"HF_TOKEN": "aGZfYWJj", "token": "aGZfYWJj"}
-    for name in ("hf-token", "hf-token-secret"):
-        assert gateway.object(kinds.SECRET, name, "runai-assistant")["data"] == expected
-    secret.delete()
-    sync_project(project, gateway)
-    assert gateway.names(kinds.SECRET, "runai-assistant") == []
-
-
 def test_usage_is_read_back_in_the_units_of_the_quota(department: Department, gateway: FakeGateway) -> None:
     sync_department(department, gateway)
     assert department.quotas.get().usage == {}
