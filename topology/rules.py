@@ -29,15 +29,10 @@ def level_faults(levels: Sequence[object]) -> list[Fault]:
     """Why `levels` can't be the label keys of a topology, broadest first; empty when they can."""
     if not levels:
         return [Fault("levels", _("At least one level is required"), _("1 to %(n)d label keys") % {"n": MAX_LEVELS})]
-    faults = []
     if len(levels) > MAX_LEVELS:
-        faults.append(
-            Fault(
-                "levels",
-                _("%(n)d levels are too many") % {"n": len(levels)},
-                _("1 to %(n)d label keys") % {"n": MAX_LEVELS},
-            )
-        )
+        problem = _("%(n)d levels are too many") % {"n": len(levels)}
+        return [Fault("levels", problem, _("1 to %(n)d label keys") % {"n": MAX_LEVELS})]
+    faults = []
     for index, key in enumerate(levels):
         faults += _key_faults(key, f"levels[{index}]")
         if key in levels[:index]:

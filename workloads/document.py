@@ -5,7 +5,7 @@ YAML from outside is bounded before it is trusted: size, depth, aliases, number 
 
 import io
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -22,12 +22,15 @@ MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 40
 MAX_ALIASES = 50
 MAX_VALUES = 20_000
+LEAST_WHOLE = -(2**63)
 
 
 class _Loader(yaml.SafeLoader):
     """SafeLoader that refuses repeated keys and leaves dates as text, as Kubernetes does."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """The mapping as it is written: what is merged in later may repeat keys, and is overridden."""
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _value in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -36,7 +39,7 @@ class _Loader(yaml.SafeLoader):
                 shown = repr(str(key.value)[:60])
                 raise _fault(_("the key %(key)s stands twice") % {"key": shown}, line=key.start_mark.line + 1)
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        return node
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -53,6 +56,16 @@ def _leave_times(loader: _Loader, node: yaml.ScalarNode) -> Any:
     return loader.construct_yaml_int(node) if is_int else loader.construct_yaml_float(node)
 
 
+def _join_halves(loader: _Loader, node: yaml.ScalarNode) -> str:
+    """JSON escapes what lies beyond U+FFFF as two halves; one alone is no text."""
+    text = loader.construct_yaml_str(node)
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise _fault(_("a text holds half of a surrogate pair"), line=node.start_mark.line + 1) from error
+
+
+_Loader.add_constructor("tag:yaml.org,2002:str", _join_halves)
 _Loader.add_constructor("tag:yaml.org,2002:int", _leave_times)
 _Loader.add_constructor("tag:yaml.org,2002:float", _leave_times)
 
@@ -131,16 +144,19 @@ def _set(document: Any, path: Sequence[str | int], value: Any) -> None:
 
 def _check_events(text: str) -> None:
     """Bounds that must hold before anything is built from the text."""
-    depth = aliases = 0
+    depth = aliases = values = 0
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             aliases += isinstance(event, yaml.AliasEvent)
+            values += isinstance(event, yaml.NodeEvent)
             line = _line(event)
             if depth > MAX_DEPTH:
                 raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH}, line=line)
             if aliases > MAX_ALIASES:
                 raise _fault(_("it has more than %(limit)d aliases") % {"limit": MAX_ALIASES}, line=line)
+            if values > 2 * MAX_VALUES:  # a key and its value are one
+                raise _fault(_("it holds more than %(limit)d values") % {"limit": MAX_VALUES}, line=line)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _syntax(error) from error
 
@@ -167,6 +183,8 @@ def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
 def _check_scalar(value: Any, path: str) -> None:
     if isinstance(value, str) and "\x00" in value:
         raise InvalidInput.of(path, _("it holds a NUL character"))
+    if isinstance(value, int) and not LEAST_WHOLE <= value <= -LEAST_WHOLE - 1:
+        raise InvalidInput.of(path, _("it is a number that Kubernetes cannot hold"), _("−2^63 to 2^63 − 1"))
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput.of(path, _("%(value)s is not a number that JSON can hold") % {"value": value})
     if not isinstance(value, str | int | float | bool | None):

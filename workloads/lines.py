@@ -78,7 +78,7 @@ def lines_of(text: str) -> Lines:
     try:
         root = next((node for node in yaml.compose_all(text, _Loader) if not _is_empty(node)), None)
         found: dict[str, int] = {}
-        for path, line in _walk(root, ""):
+        for path, line in _walk(root, "", set()):
             found.setdefault(path, line)
             if len(found) >= MAX_FIELDS:
                 break
@@ -97,19 +97,23 @@ def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
 
 
-def _walk(node: yaml.Node | None, path: str) -> Iterator[tuple[str, int]]:
+def _walk(node: yaml.Node | None, path: str, been: set[tuple[int, str]]) -> Iterator[tuple[str, int]]:
+    """Fields below `node`; `been` holds where the walk was, so that merges of merges are not walked again and again."""
+    if node is None or (id(node), path) in been:
+        return
+    been.add((id(node), path))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                yield from _at(value, f"{path}.{key.value}" if path else str(key.value), key.start_mark.line + 1)
+                yield from _at(value, f"{path}.{key.value}" if path else str(key.value), key.start_mark.line + 1, been)
         for key, value in node.value:  # what is merged in stands where its anchor is, unless it is said here
             if isinstance(key, yaml.ScalarNode) and key.value == "<<":
-                yield from _walk(value, path)
+                yield from _walk(value, path, been)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield from _at(value, f"{path}.{index}", value.start_mark.line + 1)
+            yield from _at(value, f"{path}.{index}", value.start_mark.line + 1, been)
 
 
-def _at(node: yaml.Node, path: str, line: int) -> Iterator[tuple[str, int]]:
+def _at(node: yaml.Node, path: str, line: int, been: set[tuple[int, str]]) -> Iterator[tuple[str, int]]:
     yield path, line
-    yield from _walk(node, path)
+    yield from _walk(node, path, been)

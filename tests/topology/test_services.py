@@ -79,6 +79,7 @@ def test_levels_are_1_to_16_unique_and_the_host_name_last(me: Actor, cluster: Cl
     assert fields([ZONE, RACK, ZONE]) == ["levels[2]"]
     assert fields([HOST, ZONE]) == ["levels[0]"]
     assert fields([ZONE, 7]) == ["levels[1]"]
+    assert fields(["a"] * 100_000) == ["levels"]
     services.create_topology(me, cluster=cluster, name="dc", levels=[f"x/l{i}" for i in range(16)])
 
 

@@ -89,3 +89,32 @@ def test_times_stay_text_as_kubernetes_reads_them() -> None:
     """Trap 22: YAML 1.1 would make `1:30` the number 90."""
     loaded = document.load("a: 1:30\nb: 190:20:30.15\nc: 12\nd: 1.5\ne: 0x1F")
     assert loaded == {"a": "1:30", "b": "190:20:30.15", "c": 12, "d": 1.5, "e": 31}
+
+
+def test_a_mapping_that_is_merged_before_it_is_read_may_still_override_what_it_merges() -> None:
+    text = "deep:\n  deeper:\n    one: &one\n      <<: {key: 1, other: 3}\n      key: 2\nshallow:\n  <<: *one\n"
+
+    merged = {"key": 2, "other": 3}
+    assert document.load(text) == {"deep": {"deeper": {"one": merged}}, "shallow": merged}
+
+
+def test_a_character_that_json_escapes_as_two_halves_is_one() -> None:
+    assert document.load('{"a": "\\uD83D\\uDE00"}') == {"a": "\U0001f600"}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('a: "\\ud800"', "half of a surrogate pair"),
+        ('"\\udc00": 1', "half of a surrogate pair"),
+        ("a: 9223372036854775808", "a number that Kubernetes cannot hold"),
+        ("a: -9223372036854775809", "a number that Kubernetes cannot hold"),
+        ("a: 0x" + "f" * 5000, "a number that Kubernetes cannot hold"),
+    ],
+)
+def test_what_neither_json_nor_the_database_can_hold_is_refused(text: str, part: str) -> None:
+    assert part in fault_of(text)
+
+
+def test_the_ends_of_kubernetes_whole_numbers_are_numbers() -> None:
+    assert document.load("a: 9223372036854775807\nb: -9223372036854775808") == {"a": 2**63 - 1, "b": -(2**63)}

@@ -120,3 +120,12 @@ def test_what_blocks_is_marked_before_what_is_only_told() -> None:
     checks = (Check("A", "bad", "x", "no", line=3), Check("B", "info", "x", "so", line=3), Check("C", "ok", "x", "yes"))
 
     assert [mark["status"] for mark in marks_of(checks)] == ["info", "bad"]
+
+
+def test_merges_of_merges_are_walked_once() -> None:
+    """Sixteen levels of three merges each: 3^15 walks would take minutes, and the text has 600 characters."""
+    text = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{i}: &a{i} {{<<: *a{i - 1}, <<: *a{i - 1}, <<: *a{i - 1}}}\n" for i in range(1, 17)
+    )
+
+    assert lines_of(text).line_of("a16.x") == 1
