@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_POD_CLIQUE_SET
 from clusters.models import ClusterObject, Node
 from clusters.names import check_service_name
 from core.errors import Fault, InvalidInput
 from organizations.models import UNLIMITED, Project, Quota
 from topology.models import NodePool
 from workloads.allowlist import check_allowed
-from workloads.graph import Component, Graph
+from workloads.components import Component
+from workloads.equal_names import namespace_of_equal
+from workloads.graph import Graph
 from workloads.lines import lines_of
 from workloads.models import Preemptibility, Workload
 from workloads.secret_checks import missing_secrets
@@ -148,30 +149,10 @@ def _names(submission: Submission) -> Iterator[Check]:
                 % {"component": component.name, "length": length},
                 _("at most %(limit)d together") % {"limit": NAME_BUDGET},
             )
-    taken = _taken_by(submission)
+    taken = namespace_of_equal(graph.name, submission.project.cluster_id, own=submission.workload)
     if taken:
         message = _("a graph of this name exists in namespace %(namespace)s; equal names would merge their gangs")
         yield Check("NameTaken", "bad", "metadata.name", message % {"namespace": taken}, _("another name"))
-
-
-def _taken_by(submission: Submission) -> str:
-    """The namespace of another graph of this name anywhere in the cluster, ours or somebody else's; empty if none."""
-    project, name = submission.project, submission.graph.name
-    own = submission.workload.pk if submission.workload else None
-    rows = Workload.objects.filter(cluster=project.cluster_id, name=name)
-    if own is not None:
-        rows = rows.exclude(pk=own)
-    namespace = rows.values_list("project__namespace", flat=True).first()
-    if namespace:
-        return namespace
-    graphs = Q(group=DYNAMO_GRAPH_DEPLOYMENT.group, plural=DYNAMO_GRAPH_DEPLOYMENT.plural)
-    # Grove names a pod group after its clique set, so one that was made without a graph merges just as well.
-    sets = Q(group=GROVE_POD_CLIQUE_SET.group, plural=GROVE_POD_CLIQUE_SET.plural)
-    if own is not None:
-        graphs &= ~Q(owner=f"workloads.Workload.{own}")
-        sets &= ~Q(namespace=project.namespace)
-    objects = ClusterObject.objects.filter(graphs | sets, cluster=project.cluster_id, name=name)
-    return objects.values_list("namespace", flat=True).first() or ""
 
 
 def _fields(submission: Submission) -> Iterator[Check]:

@@ -16,19 +16,16 @@ from clusters.names import (
     REQUIRED_PLACEMENT_ANNOTATION,
     TOPOLOGY_ANNOTATION,
 )
-from workloads.graph import (
-    PREEMPTIBILITY_LABEL,
-    PRIORITY_LABEL,
-    V1ALPHA1,
-    Component,
-    Graph,
-    component_path,
-    main_container,
-    parse_graph,
-)
+from core.errors import InvalidInput
+from core.words import gettext as _
+from workloads.allowlist import structure_faults
+from workloads.components import Component, main_container
+from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL, V1ALPHA1, Graph, component_path, parse_graph
 
 Document = Mapping[str, Any]
 Path = tuple[str | int, ...]
+
+MAX_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +57,9 @@ class Fields:
 def fields_of(document: Document) -> Fields:
     """What the form shows of a document. Raises `InvalidInput` where it is no graph."""
     graph = parse_graph(document)
+    faults = structure_faults(document)
+    if faults:
+        raise InvalidInput(faults)
     wishes = graph.wishes
     return Fields(
         name=graph.name,
@@ -104,9 +104,10 @@ def _role_changes(document: Document, graph: Graph, now: Fields, wanted: Fields)
     for component, was in zip(graph.components, now.roles, strict=True):
         role, path = by_name.get(component.name, was), component_path(document, component.name)
         if role.replicas != was.replicas:
-            changes[(*path, "replicas")] = int(role.replicas) if role.replicas.isdigit() else role.replicas
-            if component.min_available == component.replicas and role.replicas.isdigit() and int(role.replicas):
-                changes[(*path, "minAvailable")] = int(role.replicas)
+            replicas = _number(role.replicas)
+            changes[(*path, "replicas")] = replicas
+            if component.min_available == component.replicas and isinstance(replicas, int) and replicas:
+                changes[(*path, "minAvailable")] = replicas
         if role.gpus != was.gpus:
             changes[_gpu_path(document, path)] = role.gpus if role.gpus not in ("", "0") else None
         if role.args != was.args:
@@ -114,14 +115,19 @@ def _role_changes(document: Document, graph: Graph, now: Fields, wanted: Fields)
     return changes
 
 
+def _number(text: str) -> int | str:
+    """What is typed as a number; as text what is none, which is then refused by its field."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else text
+
+
 def _role(document: Document, component: Component) -> RoleFields:
     entry = _at(document, component_path(document, component.name))
-    args = main_container(entry, _is_alpha(document)).get("args") or ()
+    args = main_container(entry, _is_alpha(document)).get("args")
     return RoleFields(
         component.name,
         str(component.replicas),
         f"{component.gpus_each:f}",
-        shlex.join(str(arg) for arg in args),
+        shlex.join(str(arg) for arg in args) if isinstance(args, list) else "",
     )
 
 
@@ -155,6 +161,9 @@ def _main_path(document: Document, path: Path) -> Path:
     if _is_alpha(document):
         return (*path, "extraPodSpec", "mainContainer")
     containers = ((_at(document, path).get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
+    if not containers:
+        field = f"spec.components[{path[-1]}].podTemplate.spec.containers"
+        raise InvalidInput.of(field, _("no container named main with an image"), _("image of the Dynamo runtime"))
     index = next((i for i, container in enumerate(containers) if container.get("name") == "main"), 0)
     return (*path, "podTemplate", "spec", "containers", index)
 

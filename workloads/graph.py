@@ -12,16 +12,15 @@ from typing import Any
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT
 from clusters.names import (
     DYNAMO_QUEUE_ANNOTATION,
-    GPU_RESOURCE,
     NODE_POOL_LABEL,
     PREFERRED_PLACEMENT_ANNOTATION,
     QUEUE_LABEL,
     REQUIRED_PLACEMENT_ANNOTATION,
     TOPOLOGY_ANNOTATION,
 )
-from clusters.quantities import parse_quantity
 from core.errors import Fault, InvalidInput
 from core.words import gettext as _
+from workloads.components import Component, read_component, text_of
 
 Document = Mapping[str, Any]
 
@@ -30,54 +29,11 @@ V1BETA1 = "nvidia.com/v1beta1"
 API_VERSIONS = (V1BETA1, V1ALPHA1)
 
 FRAMEWORKS = ("vllm", "sglang", "trtllm")
-COMPONENT_TYPES = ("frontend", "worker", "prefill", "decode", "planner", "epp")
 MAX_COMPONENTS = 25
 _COMPONENT_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?\Z")
-MAX_REPLICAS = 10_000
-MAX_GPUS = 10_000
 
 PRIORITY_LABEL = "priorityClassName"
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """One role of the graph. `gpus_each` is per pod; a replica has `nodes` pods (1 unless multinode).
-
-    `field` is its path in the document. `min_available` counts replicas: the gang's minimum, None = the
-    operator's default of 1.
-    """
-
-    name: str
-    field: str
-    type: str
-    subtype: str
-    replicas: int
-    nodes: int
-    gpus_each: Decimal
-    min_available: int | None
-    image: str
-    has_adapter: bool
-
-    @property
-    def role(self) -> str:
-        """frontend, prefill, decode, worker, planner, epp, or the free type of v1alpha1."""
-        return self.subtype or self.type
-
-    @property
-    def pods(self) -> int:
-        """Pods wanted."""
-        return self.replicas * self.nodes
-
-    @property
-    def gpus(self) -> Decimal:
-        """GPUs wanted by all replicas."""
-        return self.pods * self.gpus_each
-
-    @property
-    def gang_pods(self) -> int:
-        """Pods without which none starts."""
-        return min(self.replicas, self.min_available or 1) * self.nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +100,8 @@ def parse_graph(document: Document) -> Graph:
         raise InvalidInput(faults)
     return Graph(
         api_version=api_version,
-        name=_text(metadata.get("name")),
-        namespace=_text(metadata.get("namespace")),
+        name=text_of(metadata.get("name")),
+        namespace=text_of(metadata.get("namespace")),
         framework=framework or _detect_framework(spec),
         components=components,
         wishes=read_wishes(document),
@@ -171,7 +127,7 @@ def read_wishes(document: Document) -> Wishes:
         topology=find("annotations", TOPOLOGY_ANNOTATION),
         required=find("annotations", REQUIRED_PLACEMENT_ANNOTATION),
         preferred=find("annotations", PREFERRED_PLACEMENT_ANNOTATION),
-        priority_class=_text(spec.get("priorityClassName")) or find("labels", PRIORITY_LABEL),
+        priority_class=text_of(spec.get("priorityClassName")) or find("labels", PRIORITY_LABEL),
         preemptibility=find("labels", PREEMPTIBILITY_LABEL),
     )
 
@@ -194,7 +150,7 @@ def component_path(document: Document, component: str) -> tuple[str | int, ...]:
 
 
 def _api_version(document: Document) -> str:
-    api_version, kind = _text(document.get("apiVersion")), _text(document.get("kind"))
+    api_version, kind = text_of(document.get("apiVersion")), text_of(document.get("kind"))
     real = _("kind %(kind)s with apiVersion %(new)s (Dynamo 1.2 and later) or %(old)s") % {
         "kind": DYNAMO_GRAPH_DEPLOYMENT.kind,
         "new": V1BETA1,
@@ -231,7 +187,7 @@ def _components(api_version: str, spec: Mapping[str, Any], faults: list[Fault]) 
             message = _("the component %(name)s stands twice (upper and lower case count as one)")
             faults.append(Fault(field, message % {"name": repr(name)}))
         seen.add(name.lower())
-        yield _component(api_version, name, field, entry, faults)
+        yield read_component(name, field, entry, is_alpha=api_version == V1ALPHA1, faults=faults)
 
 
 def _entries(
@@ -262,107 +218,6 @@ def _entries(
             faults.append(Fault(f"{field}.name", _("the component has no name")))
 
 
-def _component(api_version: str, name: str, field: str, entry: Mapping[str, Any], faults: list[Fault]) -> Component:
-    is_alpha = api_version == V1ALPHA1
-    type_ = _text(entry.get("componentType" if is_alpha else "type"))
-    if not is_alpha and type_ not in COMPONENT_TYPES:
-        message = _("%(value)s is not a type of component") % {"value": repr(type_)}
-        faults.append(Fault(f"{field}.type", message, ", ".join(COMPONENT_TYPES)))
-    subtype = _text(entry.get("subComponentType")) if is_alpha else ""
-    if subtype not in ("", "prefill", "decode"):
-        message = _("%(value)s is not a sub-type") % {"value": repr(subtype)}
-        faults.append(Fault(f"{field}.subComponentType", message, "prefill, decode"))
-    multinode = entry.get("multinode")
-    nodes = 1
-    if isinstance(multinode, Mapping):
-        nodes = _whole(multinode.get("nodeCount", 2), f"{field}.multinode.nodeCount", 2, faults)
-    replicas = _whole(entry.get("replicas", 1), f"{field}.replicas", 0, faults)
-    minimum = entry.get("minAvailable")
-    if minimum is not None:
-        minimum = _whole(minimum, f"{field}.minAvailable", 1, faults)
-        if replicas and minimum > replicas:
-            message = _("%(minimum)d is more than the %(replicas)d replicas")
-            values = {"minimum": minimum, "replicas": replicas}
-            allowed = _("1 to %(limit)d") % {"limit": replicas}
-            faults.append(Fault(f"{field}.minAvailable", message % values, allowed))
-    adapter = entry.get("scalingAdapter")
-    return Component(
-        name=name,
-        field=field,
-        type=type_ or "worker",
-        subtype=subtype,
-        replicas=replicas,
-        nodes=nodes,
-        gpus_each=_gpus(entry, field, is_alpha, faults),
-        min_available=minimum,
-        image=_text(main_container(entry, is_alpha).get("image")),
-        has_adapter=adapter is not None and (not is_alpha or bool(_inner(entry, "scalingAdapter").get("enabled"))),
-    )
-
-
-def main_container(entry: Mapping[str, Any], is_alpha: bool) -> Mapping[str, Any]:
-    """The container that runs the engine: `mainContainer` in v1alpha1, the one named main in v1beta1; {} if none."""
-    if is_alpha:
-        return _inner(_inner(entry, "extraPodSpec"), "mainContainer")
-    return next((c for c in _containers(entry) if isinstance(c, Mapping) and c.get("name") == "main"), {})
-
-
-def _containers(entry: Mapping[str, Any]) -> list[Any]:
-    listed = _inner(_inner(entry, "podTemplate"), "spec").get("containers")
-    return listed if isinstance(listed, list) else []
-
-
-def _gpus(entry: Mapping[str, Any], field: str, is_alpha: bool, faults: list[Fault]) -> Decimal:
-    """GPUs of one pod: the sum over its containers, from limits, else requests."""
-    total = Decimal(0)
-    if is_alpha:
-        resources = _inner(entry, "resources")
-        for section in ("limits", "requests"):
-            amounts = _inner(resources, section)
-            found = amounts.get("gpu", _inner(amounts, "custom").get(GPU_RESOURCE))
-            if found is not None:
-                total += _devices(found, f"{field}.resources.{section}.gpu", faults)
-                break
-        return total + _container_gpus(main_container(entry, True), f"{field}.extraPodSpec.mainContainer", faults)
-    for index, container in enumerate(_containers(entry)):
-        if isinstance(container, Mapping):
-            total += _container_gpus(container, f"{field}.podTemplate.spec.containers[{index}]", faults)
-    return total
-
-
-def _container_gpus(container: Mapping[str, Any], field: str, faults: list[Fault]) -> Decimal:
-    resources = _inner(container, "resources")
-    for section in ("limits", "requests"):
-        found = _inner(resources, section).get(GPU_RESOURCE)
-        if found is not None:
-            return _devices(found, f"{field}.resources.{section}[{GPU_RESOURCE}]", faults)
-    return Decimal(0)
-
-
-def _devices(value: Any, field: str, faults: list[Fault]) -> Decimal:
-    try:
-        amount = parse_quantity(value)
-    except InvalidInput:
-        amount = Decimal(-1)
-    if isinstance(value, bool) or not 0 <= amount <= MAX_GPUS or amount != amount.to_integral_value():
-        message = _("%(value)s is not a number of GPUs") % {"value": repr(str(value)[:40])}
-        faults.append(Fault(field, message, _range(0, MAX_GPUS)))
-        return Decimal(0)
-    return amount
-
-
-def _whole(value: Any, field: str, least: int, faults: list[Fault]) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_REPLICAS:
-        message = _("%(value)s is not allowed") % {"value": repr(str(value)[:40])}
-        faults.append(Fault(field, message, _range(least, MAX_REPLICAS)))
-        return least
-    return value
-
-
-def _range(least: int, most: int) -> str:
-    return _("a whole number from %(least)d to %(most)d") % {"least": least, "most": most}
-
-
 def _mapping(holder: Mapping[str, Any], key: str, field: str, faults: list[Fault]) -> Mapping[str, Any]:
     value = holder.get(key)
     if value is None:
@@ -371,15 +226,6 @@ def _mapping(holder: Mapping[str, Any], key: str, field: str, faults: list[Fault
         return value
     faults.append(Fault(field, _("it is not a mapping")))
     return {}
-
-
-def _inner(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = holder.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _detect_framework(spec: Mapping[str, Any]) -> str:
