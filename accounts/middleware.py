@@ -7,6 +7,7 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import activate, get_language
 
 from accounts.audit import record_attempt
 from accounts.models import User
@@ -27,6 +28,20 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         if "HX-Request" not in request.headers:
             return answer
         return HttpResponse(status=401, headers={"HX-Redirect": answer.headers["Location"]})
+
+
+class AccountLanguageMiddleware:
+    """Answers in the language that the person has chosen, whichever browser they use; else in the browser's."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        user = request.user
+        if isinstance(user, User) and user.language and user.language != get_language():
+            activate(user.language)
+            request.LANGUAGE_CODE = user.language  # as Django's own middleware does
+        return self.get_response(request)
 
 
 class RefusalsMiddleware:

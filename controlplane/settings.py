@@ -138,6 +138,7 @@ MIDDLEWARE = (
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.middleware.AccountLanguageMiddleware",
     "accounts.middleware.SignInRequiredMiddleware",
     "accounts.middleware.TemporaryPasswordMiddleware",
     "accounts.middleware.RefusalsMiddleware",

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from accounts.views.language import choose_language
 from controlplane import health_views, views
 from controlplane.live_views import live
 from controlplane.search import search
@@ -18,7 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", health_views.readyz, name="readyz"),
     path("metrics", health_views.metrics, name="metrics"),
     path("", include("accounts.urls")),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/setlang/", choose_language, name="set_language"),
     *(path("", include(f"{package}.urls")) for package in PACKAGES),
     path("api/", include("controlplane.api_urls")),
     path("v1/k8s/", include("controlplane.api_legacy_urls")),
