@@ -44,16 +44,30 @@ class _ShapeFault(Fault):
     """A value of another type than the field has."""
 
 
+class _StructureFault(_ShapeFault):
+    """Something else where a mapping or a list must be."""
+
+
+def structure_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """Where `document` lacks the mappings and lists that reading and editing it rely on."""
+    return tuple(fault for fault in _all_refused(document) if isinstance(fault, _StructureFault))
+
+
 def check_allowed(document: Mapping[str, Any], *, namespace: str) -> tuple[Fault, ...]:
     """Every field that may not be submitted to `namespace`, in the order of the document; () if all may."""
     is_alpha = document.get("apiVersion") == V1ALPHA1
-    faults = list(_refused(document, {**ROOT, "spec": spec_rule(is_alpha=is_alpha)}, ""))
+    faults = list(_all_refused(document))
     if any(isinstance(fault, _ShapeFault) for fault in faults):  # what follows reads the document by its shape
         return tuple(faults)
     faults += _values(document, namespace)
     for field, entry in _component_entries(document, is_alpha):
         faults += _component_faults(field, entry, is_alpha)
     return tuple(faults)
+
+
+def _all_refused(document: Mapping[str, Any]) -> Iterator[Fault]:
+    is_alpha = document.get("apiVersion") == V1ALPHA1
+    return _refused(document, {**ROOT, "spec": spec_rule(is_alpha=is_alpha)}, "")
 
 
 def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
@@ -65,14 +79,10 @@ def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
             yield _ShapeFault(fault.field, fault.message, fault.allowed)
         return
     if isinstance(rule, list):
-        if not isinstance(value, list):
-            yield _ShapeFault(path, _("it is not a list"))
-            return
-        for index, inner in enumerate(value):
-            yield from _refused(inner, rule[0], f"{path}[{index}]")
+        yield from _refused_entries(value, rule[0], path)
         return
     if not isinstance(value, Mapping):
-        yield _ShapeFault(path, _("it is not a mapping"))
+        yield _StructureFault(path, _("it is not a mapping"))
         return
     for key, inner in value.items():
         field = f"{path}.{key}" if path else key
@@ -82,6 +92,16 @@ def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
             yield Fault(field, _("it may not be set: %(why)s") % {"why": why}, ", ".join(sorted(rule)))
         else:
             yield from _refused(inner, inner_rule, field)
+
+
+def _refused_entries(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
+    if not isinstance(value, list):
+        yield _StructureFault(path, _("it is not a list"))
+        return
+    for index, inner in enumerate(value):
+        if inner is None:
+            yield _StructureFault(f"{path}[{index}]", _("an entry of the list is empty"))
+        yield from _refused(inner, rule, f"{path}[{index}]")
 
 
 def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:

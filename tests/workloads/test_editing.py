@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.errors import InvalidInput
 from tests.workloads.samples import DISAGG, MULTINODE
 from workloads.allowlist import check_allowed
 from workloads.blueprints import BLUEPRINTS, blueprint
@@ -66,3 +67,49 @@ def test_a_gang_that_needs_all_replicas_still_does_after_scaling() -> None:
     changes = changes_of(document, wanted)
 
     assert changes == {("spec", "components", 1, "replicas"): 3, ("spec", "components", 1, "minAvailable"): 3}
+
+
+# The right side is counted by hand in Kubernetes' int32: what is no plain number stays text, for the check to refuse.
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [("3", 3), ("\u00b2", "\u00b2"), ("\u0663", "\u0663"), ("-1", "-1"), ("1e3", "1e3"), ("9" * 5000, "9" * 5000)],
+)
+def test_replicas_that_are_no_number_stay_as_they_were_typed(typed: str, written: int | str) -> None:
+    document = load(DISAGG)
+    fields = fields_of(document)
+    roles = (replace(fields.roles[0], replicas=typed), *fields.roles[1:])
+
+    changes = changes_of(document, replace(fields, roles=roles))
+
+    assert changes == {("spec", "services", "Frontend", "replicas"): written}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("containers:\n", "containers:\n            - null\n", "containers[0]"),
+        ("containers:", "containers: 1.5\n          x:", "containers"),
+        ("  name: qwen\n", "  name: qwen\n  labels: 5\n", "metadata.labels"),
+        ("  backendFramework: sglang\n", "  annotations: []\n", "spec.annotations"),
+    ],
+)
+def test_a_document_that_lacks_the_structure_is_no_form(old: str, new: str, field: str) -> None:
+    text = MULTINODE.replace(old, new, 1)
+
+    with pytest.raises(InvalidInput) as caught:
+        fields_of(load(text))
+
+    assert field in caught.value.faults[0].field
+
+
+def test_gpus_need_a_container_to_stand_in() -> None:
+    document = load(
+        "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: a}\n"
+        "spec: {components: [{name: w, type: worker, podTemplate: {spec: {containers: []}}}]}\n"
+    )
+    fields = fields_of(document)
+
+    with pytest.raises(InvalidInput) as caught:
+        changes_of(document, replace(fields, roles=(replace(fields.roles[0], gpus="1"),)))
+
+    assert caught.value.faults[0].field == "spec.components[0].podTemplate.spec.containers"

@@ -54,9 +54,8 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     checks, manifest = edit_checks(workload, source)
     if request.POST.get("action") == "save" and not any(check.status == "bad" for check in checks):
         try:
-            generation = int(request.POST.get("generation", "0"))
             services.update_workload(
-                actor_of(request), workload=workload, source=source, expected_generation=generation
+                actor_of(request), workload=workload, source=source, expected_generation=_generation(request)
             )
         except (Stale, Conflict) as error:
             checks = (Check("Stale", "bad", "", error.message), *checks)
@@ -72,6 +71,12 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
         "blocking": [check for check in checks if check.status == "bad"],
     }
     return render(request, "workloads/edit.html", context, status=422 if refused else 200)
+
+
+def _generation(request: HttpRequest) -> int:
+    """The generation that the form was opened with; 0, which none has, where it is not said."""
+    text = request.POST.get("generation", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else 0
 
 
 def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str]:
