@@ -73,7 +73,7 @@ class _Names:
         self._pod_names = Pseudonyms("pod", (pod.name for pod in self._pods))
         self._parts = Pseudonyms("part", self._all_parts())
         self._queues = Pseudonyms("queue", self._all_queues(shard.queues))
-        self._fabrics = Pseudonyms("topology", self._all_fabrics(shard.topologies))
+        self._fabrics = Pseudonyms("fabric", self._all_fabrics(shard.topologies))
         self._uids = Pseudonyms("uid", self._all_uids(shard.queues))
         pools = (*(queue.pool for queue in shard.queues), *(group.pool for group in self._groups))
         self._pools = Pseudonyms("pool", (shard.pool, *pools))
