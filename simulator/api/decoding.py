@@ -19,7 +19,7 @@ def decode(
     kind = resource.kind
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
-    _check_kind(resource, body)
+    _check_kind(resource, body, warnings)
     kept = {key: part for key, part in body.items() if current is not None and part is current.get(key)}
     changed = {key: part for key, part in body.items() if key not in kept}
     _check_types(resource, changed)
@@ -32,7 +32,7 @@ def decode(
     return new
 
 
-def _check_kind(resource: Resource, body: Object) -> None:
+def _check_kind(resource: Resource, body: Object, warnings: list[str]) -> None:
     kind = resource.kind
     version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind
     handled = f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
@@ -40,6 +40,7 @@ def _check_kind(resource: Resource, body: Object) -> None:
         if not resource.custom:
             scheme = 'in scheme "pkg/runtime/scheme.go:111"'
             raise bad_request(f'{handled}no kind "{name}" is registered for version "{version}" {scheme}')
+        warnings += [f'unknown field "{key}"' for key in sorted(body) if key not in ("apiVersion", "kind", "metadata")]
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
         )
@@ -93,7 +94,8 @@ def schema_of(resource: Resource) -> Any:
 def _report_unknown(resource: Resource, unknown: list[str], options: WriteOptions, warnings: list[str]) -> None:
     if not unknown or options.field_validation == "Ignore":
         return
-    texts = [f'unknown field "{path}"' for path in unknown]
+    paths = sorted(unknown) if resource.custom else unknown
+    texts = [f'unknown field "{path}"' for path in paths]
     if options.field_validation == "Strict":
         kind = resource.kind
         raise bad_request(

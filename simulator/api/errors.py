@@ -33,6 +33,7 @@ class ApiError(KubeError):
     details: Object = field(default_factory=dict)
     retry_after: int | None = None
     list_metadata: Object = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def status(self) -> Object:
         """The `Status` object of this refusal."""
@@ -86,11 +87,13 @@ def field_unsupported(path: str, value: Any, allowed: list[str]) -> FieldError:
     )
 
 
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "\r": r"\r"})
+
+
 def go_value(value: Any) -> str:
     """A value as Go's field errors print it: strings quoted, `null`, booleans in lower case, JSON for the rest."""
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return '"' + value.translate(_ESCAPES) + '"'
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -156,13 +159,13 @@ def internal(message: str) -> ApiError:
 
 
 def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiError:
-    """422 over field errors; one is printed bare, several in brackets, repeated ones once."""
+    """422 over field errors; one is printed bare, several in brackets, repeated ones once; all are causes."""
     unique = list(dict.fromkeys(errors))
     text = str(unique[0]) if len(unique) == 1 else "[" + ", ".join(map(str, unique)) + "]"
     details: Object = {"name": name, "kind": kind} if name else {"kind": kind}
     if group:
         details["group"] = group
-    details["causes"] = [{"reason": error.type, "message": error.detail, "field": error.path} for error in unique]
+    details["causes"] = [{"reason": error.type, "message": error.detail, "field": error.path} for error in errors]
     return ApiError(422, "Invalid", f'{qualified(group, kind)} "{name}" is invalid: {text}', details)
 
 

@@ -48,6 +48,7 @@ def status_response(error: ApiError) -> Response:
     response = json_response(error.status(), error.code)
     if error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
+    warn(response, error.warnings)
     return response
 
 

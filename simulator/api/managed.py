@@ -1,4 +1,7 @@
-"""Ownership of fields: what updates and server-side applies record in `metadata.managedFields`, and who conflicts."""
+"""Ownership of fields: what updates and server-side applies record in `metadata.managedFields`, and who conflicts.
+
+Source: apimachinery util/managedfields and structured-merge-diff v6 (merge/update.go).
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -6,18 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from simulator.api.errors import ApiError, go_value
-from simulator.api.fieldsets import (
-    FieldSet,
-    changes,
-    difference,
-    fields_of,
-    intersection,
-    item_key,
-    paths,
-    union,
-)
-from simulator.api.list_order import merged_order
-from simulator.api.schema import FREE_FORM, Schema
+from simulator.api.fieldsets import FieldSet, difference, intersection, paths, union
+from simulator.api.last_applied import last_applied_fields, renewed
+from simulator.api.schema import Schema
+from simulator.api.structured import compare, fields_of, merge, with_named_members, without
 from simulator.client import Object
 
 _IDENTITY: FieldSet = {
@@ -32,21 +27,37 @@ _IDENTITY: FieldSet = {
 }
 _SHARED_SETS: dict[bytes, FieldSet] = {}
 _SHARED_SETS_KEPT = 4096
+_UPDATERS_KEPT = 10
 _encode = msgspec.json.Encoder().encode
 
-
-# kubectl's server-side apply may change what its client-side apply wrote before.
 KUBECTL = "kubectl"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+FIRST = "before-first-apply"
+ANCIENT = "ancient-changes"
 
 
 class Manager(NamedTuple):
-    """Who writes, how and in which version; one entry of `managedFields`."""
+    """Who writes, how and in which version; one entry of `managedFields`. An applier is one in all versions."""
 
     name: str
     operation: str  # Apply | Update
     api_version: str
     subresource: str
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        version = self.api_version if self.operation == "Update" else ""
+        return self.operation, self.name, version, self.subresource
+
+
+class Owned(NamedTuple):
+    """What a manager owns, and since when."""
+
+    manager: Manager
+    fields: FieldSet
+    time: str | None
+
+
+Owners = dict[tuple[str, ...], Owned]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,42 +69,156 @@ class Applied:
 
 
 def record_update(schema: Schema, old: Object | None, new: Object, manager: Manager, now: str) -> list[Object]:
-    """managedFields after a create (`old` None) or update: the writer owns what it changed, others lose it."""
-    entries: list[Object] = list((old or {}).get("metadata", {}).get("managedFields") or [])
-    changed, removed = changes(schema, _bare(old) if old else _empty(new), _bare(new))
-    changed = difference(changed, _IDENTITY)
-    if not changed and not removed:
-        return entries
-    lost = union(changed, removed)
-    return _with(entries, manager, changed, lost, now)
+    """managedFields after a create (`old` None) or update: the writer owns what it changed, others lose it.
+
+    An object whose managedFields are empty keeps none. What `new` says itself counts, unless it is unreadable.
+    """
+    owners = _given(new, manager) if old is not None else None
+    if owners is None:
+        owners = read((old or {}).get("metadata", {}).get("managedFields"))
+    if old is not None and not owners:
+        return []
+    changed, removed = compare(schema, _bare(old) if old else _empty(new), _bare(new))
+    _update(owners, manager, changed, removed, now)
+    _cap(owners)
+    return written(owners)
 
 
 def apply(schema: Schema, live: Object | None, applied: Object, manager: Manager, now: str, *, force: bool) -> Applied:
     """Merge an applied configuration; raises 409 with kube's words when others own a field it changes."""
-    entries: list[Object] = list((live or {}).get("metadata", {}).get("managedFields") or [])
+    owners = read((live or {}).get("metadata", {}).get("managedFields"))
     base = _bare(live) if live else {}
-    wanted = difference(fields_of(schema, applied), _IDENTITY)
-    others = [entry for entry in entries if _manager(entry) != manager]
-    own = next((entry for entry in entries if _manager(entry) == manager), None)
-    merged = _merge(schema, base, applied)
-    changed, _ = changes(schema, base, merged)
-    conflicts = [(entry, intersection(_fields(entry), changed)) for entry in others]
-    if manager.name == KUBECTL:
-        allowed = _last_applied_fields(schema, base)
-        conflicts = [(entry, difference(fields, allowed)) for entry, fields in conflicts]
-    conflicts = [(entry, fields) for entry, fields in conflicts if fields]
+    if live and not owners:
+        first = Manager(FIRST, "Update", manager.api_version, manager.subresource)
+        _update(owners, first, *compare(schema, _empty(base), base), now)
+    merged, owners, conflicts = _applied(schema, base, applied, owners, manager)
+    if conflicts and manager.name == KUBECTL:
+        allowed = last_applied_fields(schema, base, manager.api_version)
+        conflicts = [(other, rest) for other, fields in conflicts if (rest := difference(fields, allowed))]
     if conflicts and not force:
         raise _conflict(conflicts)
-    if own is not None:
-        kept = wanted
-        for entry in others:
-            kept = union(kept, _fields(entry))
-        merged = _remove(schema, merged, difference(_fields(own), kept), kept)
-    changed, removed = changes(schema, base, merged)
+    if merged != base and manager.identity in owners:
+        owners[manager.identity] = owners[manager.identity]._replace(time=now)
+    if manager.name == KUBECTL:
+        merged = renewed(merged, applied)
+    return Applied(merged, written(owners))
+
+
+def _applied(
+    schema: Schema, base: Object, applied: Object, owners: Owners, manager: Manager
+) -> tuple[Object, Owners, list[tuple[Manager, FieldSet]]]:
+    """The merged object, its owners once those in the way have lost what it changes, and who is in the way."""
+    last = owners.get(manager.identity)
+    own = Owned(manager, fields_of(schema, applied), last.time if last else None)
+    owners = {**owners, manager.identity: own}
+    merged = _pruned(schema, merge(schema, base, applied), owners, last.fields if last else {})
+    changed, removed = compare(schema, base, merged)
+    others = [owned for identity, owned in owners.items() if identity != manager.identity]
+    conflicts = [(owned.manager, intersection(owned.fields, changed)) for owned in others]
+    _lose(owners, changed, removed, but=manager.identity)
+    rest = difference(own.fields, _IDENTITY)
+    owners[manager.identity] = own._replace(fields=rest)
+    if not rest:
+        del owners[manager.identity]
+    return merged, owners, [(other, fields) for other, fields in conflicts if fields]
+
+
+def _pruned(schema: Schema, merged: Object, owners: Owners, last: FieldSet) -> Object:
+    """Without what this applier applied last time, not this time, and nobody else owns."""
+    if not last:
+        return merged
+    last = with_named_members(schema, last)
+    owned: FieldSet = {}
+    for each in owners.values():
+        owned = union(owned, each.fields)
+    everything = with_named_members(schema, fields_of(schema, merged))
+    kept = _named_fields(schema, without(schema, merged, last))
+    pruned = without(schema, merged, difference(everything, union(kept, with_named_members(schema, owned))))
+    left = _named_fields(schema, pruned)
+    found: Object = without(schema, merged, intersection(difference(everything, left), last))
+    return found
+
+
+def _named_fields(schema: Schema, value: Any) -> FieldSet:
+    return with_named_members(schema, fields_of(schema, value))
+
+
+def _update(owners: Owners, manager: Manager, changed: FieldSet, removed: FieldSet, now: str) -> None:
+    """All lose what changed and went; the writer owns what it changed."""
+    _lose(owners, changed, removed)
+    gained = difference(changed, _IDENTITY)
+    if gained:
+        before = owners.get(manager.identity)
+        owners[manager.identity] = Owned(manager, union(gained, before.fields) if before else gained, now)
+
+
+def _lose(owners: Owners, changed: FieldSet, removed: FieldSet, *, but: tuple[str, ...] | None = None) -> None:
     lost = union(changed, removed)
-    left = [_without(entry, lost) if entry in others else entry for entry in entries]
-    managed = _replace_own([entry for entry in left if entry is not None], manager, wanted, now)
-    return Applied(merged, managed)
+    for identity, owned in list(owners.items()):
+        if identity == but or not intersection(owned.fields, lost):
+            continue
+        rest = difference(owned.fields, lost)
+        if rest:
+            owners[identity] = owned._replace(fields=rest)
+        else:
+            del owners[identity]
+
+
+def _cap(owners: Owners) -> None:
+    """At most ten updaters are told apart: the oldest are joined, by version."""
+    updaters = sorted(
+        (identity for identity, owned in owners.items() if owned.manager.operation == "Update"),
+        key=lambda identity: (owners[identity].time or "", identity),
+    )
+    surplus = len(updaters) - _UPDATERS_KEPT
+    firsts: dict[str, tuple[str, ...]] = {}
+    for identity in updaters:
+        if surplus <= 0:
+            return
+        owned = owners[identity]
+        version = owned.manager.api_version
+        first = firsts.setdefault(version, identity)
+        if first == identity:
+            continue
+        bucket = Manager(ANCIENT, "Update", version, "")
+        before = owners.pop(bucket.identity, None) or owners.pop(first)
+        del owners[identity]
+        owners[bucket.identity] = Owned(bucket, union(owned.fields, before.fields), owned.time)
+        surplus -= 1
+
+
+def _given(new: Object, manager: Manager) -> Owners | None:
+    """The owners that an update brings itself (kubectl does when it changes to server-side apply); None: none."""
+    given = new["metadata"].get("managedFields")
+    if not isinstance(given, list) or manager.subresource:
+        return None
+    if not given or given == [{}]:
+        return {}
+    readable = all(
+        isinstance(entry, dict)
+        and entry.get("operation") in ("Apply", "Update")
+        and entry.get("apiVersion")
+        and entry.get("fieldsType") == "FieldsV1"
+        for entry in given
+    )
+    return read(given) if readable else None
+
+
+def read(entries: list[Object] | None) -> Owners:
+    """Owners by the identity of their manager."""
+    owners: Owners = {}
+    for entry in entries or ():
+        manager = _manager(entry)
+        owners[manager.identity] = Owned(manager, entry.get("fieldsV1") or {}, entry.get("time"))
+    return owners
+
+
+def written(owners: Owners) -> list[Object]:
+    """Entries in kube's order: appliers first, then by time."""
+    order = sorted(
+        owners.values(), key=lambda o: (o.manager.operation, o.time or "", o.manager.name, o.manager.api_version)
+    )
+    return [_entry(owned) for owned in order]
 
 
 _STRUCTS = frozenset({"metadata", "spec", "status", "strategy", "template", "source", "involvedObject"})
@@ -103,7 +228,7 @@ def _empty(new: Object) -> Object:
     """What Go has before anything is decoded into it: its structs are there, and empty."""
     group = str(new.get("apiVersion", "")).partition("/")[0]
     core = "." not in group or group.endswith(".k8s.io")
-    return _structs(new) if core else {"metadata": {}}
+    return _structs(new) if core else {}
 
 
 def _structs(value: Object) -> Object:
@@ -111,58 +236,13 @@ def _structs(value: Object) -> Object:
     return found | {"containers": None} if "containers" in value else found
 
 
-def _with(entries: list[Object], manager: Manager, changed: FieldSet, lost: FieldSet, now: str) -> list[Object]:
-    result: list[Object] = []
-    found = False
-    for entry in entries:
-        if _manager(entry) == manager:
-            found = True
-            fields = union(difference(_fields(entry), lost), changed)
-            if fields:
-                result.append(_entry(manager, fields, now))
-            continue
-        rest = _without(entry, lost)
-        if rest is not None:
-            result.append(rest)
-    if not found and changed:
-        result.append(_entry(manager, changed, now))
-    return result
-
-
-def _replace_own(entries: list[Object], manager: Manager, fields: FieldSet, now: str) -> list[Object]:
-    result = []
-    found = False
-    for entry in entries:
-        if _manager(entry) != manager:
-            result.append(entry)
-            continue
-        found = True
-        if _fields(entry) == fields:
-            result.append(entry)
-        elif fields:
-            result.append(_entry(manager, fields, now))
-    if not found and fields:
-        result.append(_entry(manager, fields, now))
-    return result
-
-
-def _without(entry: Object, lost: FieldSet) -> Object | None:
-    fields = _fields(entry)
-    if not intersection(fields, lost):
-        return entry
-    rest = difference(fields, lost)
-    return {**entry, "fieldsV1": shared(rest)} if rest else None
-
-
-def _entry(manager: Manager, fields: FieldSet, now: str) -> Object:
-    entry: Object = {
-        "manager": manager.name,
-        "operation": manager.operation,
-        "apiVersion": manager.api_version,
-        "time": now,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": shared(fields),
-    }
+def _entry(owned: Owned) -> Object:
+    manager = owned.manager
+    entry: Object = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.api_version}
+    if owned.time:
+        entry["time"] = owned.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = shared(owned.fields)
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
@@ -185,90 +265,13 @@ def _manager(entry: Object) -> Manager:
     return Manager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
 
 
-def _fields(entry: Object) -> FieldSet:
-    fields: FieldSet = entry.get("fieldsV1") or {}
-    return fields
-
-
 def _bare(body: Object) -> Object:
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     return {**body, "metadata": metadata}
 
 
-def _last_applied_fields(schema: Schema, live: Object) -> FieldSet:
-    annotations = (live.get("metadata") or {}).get("annotations") or {}
-    try:
-        applied = msgspec.json.decode(annotations.get(LAST_APPLIED, "{}"))
-    except msgspec.DecodeError:
-        return {}
-    return fields_of(schema, applied) if isinstance(applied, dict) else {}
-
-
-def _merge(schema: Schema, live: Any, applied: Any) -> Any:
-    if isinstance(live, dict) and isinstance(applied, dict) and not schema.atomic_map:
-        merged = dict(live)
-        for key, value in applied.items():
-            child = schema.child(key) or FREE_FORM
-            merged[key] = _merge(child, live[key], value) if key in live else value
-        return merged
-    if isinstance(live, list) and isinstance(applied, list) and schema.list_type in ("map", "set"):
-        return _merge_list(schema, live, applied)
-    return live if live == applied and type(live) is type(applied) else applied
-
-
-def _merge_list(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
-    item = schema.item()
-    wanted = {item_key(schema, element): element for element in applied}
-    present = {item_key(schema, element): element for element in live}
-    return [_merged_item(item, key, present, wanted) for key in merged_order(list(present), list(wanted))]
-
-
-def _merged_item(schema: Schema, key: str, present: dict[str, Any], wanted: dict[str, Any]) -> Any:
-    if key not in wanted:
-        return present[key]
-    return _merge(schema, present[key], wanted[key]) if key in present else wanted[key]
-
-
-def _remove(schema: Schema, value: Any, dropped: FieldSet, kept: FieldSet) -> Any:
-    """The value without the dropped fields; containers emptied by that go too.
-
-    An item of a list goes with all that nobody owns in it (defaults), unless somebody keeps a part of it.
-    """
-    if isinstance(value, dict):
-        result = dict(value)
-        for key, node in dropped.items():
-            name = key.partition(":")[2]
-            if key == "." or name not in result:
-                continue
-            child = schema.child(name) or FREE_FORM
-            below = kept.get(key)
-            rest = _remove(child, result[name], node, below or {}) if node else None
-            if rest or (below is not None and node):
-                result[name] = rest
-            elif below is None:
-                del result[name]
-        return result
-    if isinstance(value, list):
-        return _remove_items(schema, value, dropped, kept)
-    return value
-
-
-def _remove_items(schema: Schema, value: list[Any], dropped: FieldSet, kept: FieldSet) -> list[Any]:
-    result = []
-    item = schema.item()
-    for element in value:
-        key = item_key(schema, element)
-        node = dropped.get(key)
-        if node is None:
-            result.append(element)
-        elif key in kept and isinstance(element, dict):
-            identity = {name: element[name] for name in schema.map_keys if name in element}
-            result.append({**_remove(item, element, node, kept[key]), **identity})
-    return result
-
-
-def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> ApiError:
-    found = [(_shown(entry), path) for entry, fields in conflicts for path in paths(fields)]
+def _conflict(conflicts: list[tuple[Manager, FieldSet]]) -> ApiError:
+    found = [(_shown(manager), path) for manager, fields in sorted(conflicts) for path in paths(fields)]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}
         for manager, path in found
@@ -277,15 +280,14 @@ def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> ApiError:
         message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {found[0][1]}"
     else:
         lines = []
-        for manager in sorted({manager for manager, _ in found}):
+        for manager in dict.fromkeys(manager for manager, _ in found):
             lines.append(f"conflicts with {manager}:")
             lines += [f"- {path}" for owner, path in found if owner == manager]
         message = f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
     return ApiError(409, "Conflict", message, {"causes": causes})
 
 
-def _shown(entry: Object) -> str:
-    manager = _manager(entry)
+def _shown(manager: Manager) -> str:
     text = go_value(manager.name)
     if manager.subresource:
         text += f" with subresource {go_value(manager.subresource)}"

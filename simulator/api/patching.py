@@ -46,7 +46,7 @@ def patch(server: "Server", target: Target, patch_type: str, body: Any, options:
         changed = strategic_merge(schema_of(resource), current, body)
     else:
         raise unsupported(resource)
-    new = decode(resource, changed, options, written.warnings, current)
+    new = decode(resource, changed, options, options.warnings, current)
     version = str(new["metadata"].get("resourceVersion") or "")
     if version and version != str(entry.resource_version):
         raise modified(resource.kind.group, resource.kind.plural, target.name)
@@ -78,13 +78,21 @@ def apply(server: "Server", target: Target, body: Any, options: WriteOptions) ->
         if target.subresource:
             raise not_found(kind.group, kind.plural, target.name)
         outcome = managed.apply(schema, None, applied, manager, server.now(), force=options.force)
-        return writing.create(server, target, body, options, managed=outcome.managed)
+        written = writing.create(server, target, body, options, managed=outcome.managed)
+        return _as_applied(resource, written, outcome.merged)
+    outcome = managed.apply(schema, entry.object, applied, manager, server.now(), force=options.force)
     version = str((applied.get("metadata") or {}).get("resourceVersion") or "")
     if version and version != str(entry.resource_version):
         raise modified(kind.group, kind.plural, target.name)
-    outcome = managed.apply(schema, entry.object, applied, manager, server.now(), force=options.force)
     merged = {**outcome.merged, "apiVersion": stored.kind.api_version, "kind": stored.kind.kind}
-    return writing.store_update(server, target, merged, options, Written(entry), managed=outcome.managed)
+    written = writing.store_update(server, target, merged, options, Written(entry), managed=outcome.managed)
+    return _as_applied(resource, written, outcome.merged)
+
+
+def _as_applied(resource: Resource, written: Written, merged: Object) -> Written:
+    if resource.custom and any(value in ({}, []) for value in (merged.get("metadata") or {}).values()):
+        written.entry.remember(writing.UNTIDY, True)
+    return written
 
 
 def merge_patch(target: Any, body: Any) -> Any:
@@ -193,11 +201,21 @@ def json_patch(current: Object, body: Any) -> Object:
     """RFC 6902; raises 422 where a step cannot be done or a test fails."""
     if not isinstance(body, list):
         raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    changed: Object = copied(current)
     try:
-        changed: Object = jsonpatch.JsonPatch(body).apply(copied(current))
+        for step in body:
+            changed = jsonpatch.JsonPatch([_lenient(changed, step)]).apply(changed, in_place=True)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
         raise ApiError(422, "Invalid", "the server rejected our request due to an error in our request") from error
     return changed
+
+
+def _lenient(document: Object, step: Any) -> Any:
+    """A `replace` of a key that is not there adds it, as the API server's library has it."""
+    if not isinstance(step, dict) or step.get("op") != "replace":
+        return step
+    holder, key = jsonpatch.JsonPointer(step.get("path", "")).to_last(document)
+    return {**step, "op": "add"} if isinstance(holder, dict) and key not in holder else step
 
 
 def _require_object(body: Any) -> None:

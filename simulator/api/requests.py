@@ -36,13 +36,17 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Query parameters of writes. `field_validation`: `Ignore`, `Warn` or `Strict`."""
+    """Query parameters of writes. `field_validation`: `Ignore`, `Warn` or `Strict`.
+
+    `warnings` gathers what the caller is told, whether the write succeeds or not.
+    """
 
     user: User = ADMIN
     field_manager: str = "unknown"
     dry_run: bool = False
     force: bool = False
     field_validation: str = "Warn"
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,7 @@ class DeleteOptions:
 
 @dataclass(slots=True)
 class Written:
-    """A write's outcome: the stored (or with dry-run: would-be) entry and the warnings for the caller."""
+    """A write's outcome: the stored (or with dry-run: would-be) entry."""
 
     entry: Entry
     created: bool = False
-    warnings: list[str] = field(default_factory=list)

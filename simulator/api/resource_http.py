@@ -20,7 +20,7 @@ from simulator.api.http import (
 )
 from simulator.api.options import Query, delete_options, is_true, list_options, write_options
 from simulator.api.paths import ResourcePath
-from simulator.api.requests import Target, Written
+from simulator.api.requests import Target, WriteOptions, Written
 from simulator.api.resources import REVIEW_VERBS
 from simulator.client import Object
 
@@ -104,12 +104,14 @@ def _create(server: "Server", request: Request, target: Target, raw: bytes) -> R
     body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
     if target.resource.verbs == REVIEW_VERBS:
         return json_response(reviews.answer(server, request.scope["user"], target, body), 201)
-    return written_response(target, writing.create(server, target, body, write_options(request)))
+    options = write_options(request)
+    return _written(target, options, lambda: writing.create(server, target, body, options))
 
 
 def _update(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
-    return written_response(target, writing.update(server, target, body, write_options(request)))
+    options = write_options(request)
+    return _written(target, options, lambda: writing.update(server, target, body, options))
 
 
 def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
@@ -119,8 +121,8 @@ def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Re
     body = parse_patch(raw, media)
     options = write_options(request)
     if media == patching.APPLY_PATCH:
-        return written_response(target, patching.apply(server, target, body, options))
-    return written_response(target, patching.patch(server, target, media, body, options))
+        return _written(target, options, lambda: patching.apply(server, target, body, options))
+    return _written(target, options, lambda: patching.patch(server, target, media, body, options))
 
 
 def _delete(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
@@ -138,9 +140,15 @@ def _delete(server: "Server", request: Request, target: Target, raw: bytes) -> R
     return json_response(_deleted(target, uid))
 
 
-def written_response(target: Target, written: Written) -> Response:
+def _written(target: Target, options: WriteOptions, write: Callable[[], Written]) -> Response:
+    """The answer to a write; its warnings come with a refusal as well."""
+    try:
+        written = write()
+    except ApiError as error:
+        error.warnings = list(options.warnings)
+        raise
     body = encoding.one(target.resource, written.entry, encoding.Form())
-    return bytes_response(body, 201 if written.created else 200, written.warnings)
+    return bytes_response(body, 201 if written.created else 200, options.warnings)
 
 
 def _deleted(target: Target, uid: str) -> Object:

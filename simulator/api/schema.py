@@ -123,7 +123,7 @@ def _prune_object(schema: Schema, value: dict[str, Any], path: str, report: Repo
         if child is None:
             if (
                 schema.preserve
-                or not (schema.properties or schema.type == "object")
+                or not (schema.properties or schema.type in ("object", "array"))
                 or (schema.embedded and key in ("apiVersion", "kind", "metadata"))
             ):
                 kept[key] = copied(element)
@@ -186,7 +186,7 @@ def without_empty(schema: Schema, value: Any) -> Any:
     result = value
     for key, element in value.items():
         child = schema.child(key)
-        if child is None or not isinstance(element, dict | list):
+        if child is None or not isinstance(element, dict | list | None):
             continue
         new = without_empty(child, element)
         if not new and (child.is_map or child.type == "array"):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from simulator.api.errors import (
@@ -13,6 +14,8 @@ from simulator.api.errors import (
     go_value,
 )
 from simulator.api.expressions import RULES, is_transition, normalized
+from simulator.api.resources import Resource
+from simulator.api.scale_validation import scale_spec_errors, scale_status_errors
 from simulator.api.schema import FREE_FORM, Schema
 
 _BLOCKING = {f"FieldValue{what}" for what in ("Required", "NotSupported", "TooLong", "TooMany", "TypeInvalid")}
@@ -31,17 +34,26 @@ _UNCHECKED = FieldError(
     "correct the existing errors to complete validation",
 )
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
-_RANGES = {"int32": 2**31, "int64": 2**63}
 
 
-def schema_errors(schema: Schema, new: Any, old: Any) -> list[FieldError]:
-    """Structural errors, then the rules (or the note that they were not checked)."""
-    errors = list(_value(schema, new, ""))
+def schema_errors(resource: Resource, new: Any, old: Any, subresource: str) -> list[FieldError]:
+    """Structural errors, then the rules (or the note that they were not checked). A status stands for itself."""
+    schema = resource.schema or FREE_FORM
+    if subresource == "status":
+        found = _value(schema.child("status") or FREE_FORM, new.get("status", {}), "")
+        errors = [_within("status", error) for error in found]
+    else:
+        errors = [*_value(schema, new, ""), *scale_spec_errors(resource, new)]
+    errors += [*scale_status_errors(resource, new), *_list_errors(schema, new, "")]
     if not schema.has_rules:
         return errors
     if any(error.type in _BLOCKING for error in errors):
         return [*errors, _UNCHECKED]
     return errors + list(_rules(schema, new, old, ""))
+
+
+def _within(path: str, error: FieldError) -> FieldError:
+    return replace(error, path=f"{path}.{error.path}" if error.path else path)
 
 
 def _value(schema: Schema, value: Any, path: str) -> Iterator[FieldError]:
@@ -118,11 +130,29 @@ def _list(schema: Schema, value: list[Any], path: str) -> Iterator[FieldError]:
     item = schema.item()
     for index, element in enumerate(value):
         yield from _value(item, element, f"{path}[{index}]")
-    yield from _duplicates(schema, value, path)
+
+
+def _list_errors(schema: Schema, value: Any, path: str) -> Iterator[FieldError]:
+    """Sets with equal items, lists of objects with equal keys or with something else in them."""
+    if isinstance(value, dict):
+        prefix = f"{path}." if path else ""
+        for key, element in value.items():
+            child = schema.child(key)
+            if child is not None and isinstance(element, dict | list):
+                yield from _list_errors(child, element, prefix + key)
+    elif isinstance(value, list):
+        yield from _duplicates(schema, value, path)
+        for index, element in enumerate(value):
+            yield from _list_errors(schema.item(), element, f"{path}[{index}]")
 
 
 def _duplicates(schema: Schema, value: list[Any], path: str) -> Iterator[FieldError]:
     if schema.list_type not in ("map", "set"):
+        return
+    strange = next((i for i, x in enumerate(value) if x is not None and not isinstance(x, dict)), None)
+    if schema.list_type == "map" and strange is not None:
+        text = "must be an object for an array of list-type map"
+        yield field_invalid(f"{path}[{strange}]", value[strange], text)
         return
     seen: list[Any] = []
     for index, element in enumerate(value):
@@ -158,9 +188,6 @@ def _string(schema: Schema, value: str, path: str) -> Iterator[FieldError]:
 
 def _number(schema: Schema, value: float, path: str) -> Iterator[FieldError]:
     source = schema.source
-    limit = _RANGES.get(source.get("format", ""))
-    if limit is not None and not -limit <= value < limit:
-        yield field_invalid(path, value, f'{path} in body must be of type {source["format"]}: "{value}"')
     if "minimum" in source:
         least, strict = source["minimum"], source.get("exclusiveMinimum")
         if value < least or (strict and value == least):

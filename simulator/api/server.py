@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from simulator.api import core_kinds, crds, writing
@@ -133,6 +134,10 @@ class Server:
         verb = _verb(method, query, target)
         wanted = Attributes(verb, kind.group, kind.plural, target.subresource, target.namespace or "", target.name)
         require(self.store, user, wanted)
+        if verb == "patch" and "fieldManager" in query and not target.subresource:
+            storage = self.store.collection(target.resource.storage)
+            if target.key not in storage.entries:  # to apply what is not there is to create it
+                require(self.store, user, replace(wanted, verb="create"))
 
     def wake(self) -> None:
         """Let every watch look again."""

@@ -71,11 +71,14 @@ def _place(schema: Schema, index: int, element: Any) -> tuple[str, str]:
         child = schema.item().child(key)
         default = child.source.get("default") if child else None
         found = element.get(key, default if default is not None else KEY_DEFAULTS.get(key))
-        if found is None:
-            return "", f'associative list with keys has an element that omits key field "{key}" ' + (
-                "(and doesn't have default value)"
-            )
-        keys.append(f"{key}={json.dumps(found)}")
+        if found is not None:
+            keys.append(f"{key}={json.dumps(found)}")
+    if not keys:
+        names = " ".join(map(json.dumps, schema.map_keys))
+        return "", (
+            f"associative list with keys has an element that omits all key fields [{names}] "
+            "(and doesn't have default values for any key fields)"
+        )
     return f"[{','.join(keys)}]", ""
 
 

@@ -15,8 +15,10 @@ _RBAC = "rbac.authorization.k8s.io"
 def validate(resource: Resource, new: Object, old: Object | None, subresource: str) -> list[FieldError]:
     """Every error, in the order of the API server: metadata first."""
     errors = _metadata(resource, new, old)
+    if old is not None:
+        errors += errors  # generic code checks an update's metadata, and then the kind's own does again
     if resource.custom and resource.schema is not None:
-        errors += schema_errors(resource.schema, new, old)
+        errors += schema_errors(resource, new, old, subresource)
         return errors
     check = CHECKS.get(resource.storage)
     if check is not None and not subresource:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from simulator.api.server import Server
 
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+UNTIDY = "untidy"  # an applied object keeps empty parts in etcd, which the next write takes out
 _KEPT_METADATA = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -42,12 +43,12 @@ def create(
     resource = target.resource
     stored = server.stored_resource(resource)
     written = Written(Entry(("", ""), body, 0), created=True)
-    new = as_stored(server, resource, decode(resource, body, options, written.warnings))
+    new = as_stored(server, resource, decode(resource, body, options, options.warnings))
     metadata = _new_metadata(server, target, new)
     new = {**new, "metadata": metadata}
     _require_namespace(server, target, metadata.get("name") or metadata.get("generateName") or "")
     new = _prepared(server, stored, new, None, options)
-    _check(server, target._replace(resource=stored), new, None, options, written.warnings)
+    _check(server, target._replace(resource=stored), new, None, options, options.warnings)
     name = metadata["name"]
     key = (target.namespace or "", name)
     if key in server.store.collection(resource.storage).entries:
@@ -61,7 +62,7 @@ def create(
     if managed:
         new["metadata"] = {**new["metadata"], "managedFields": managed}
     if options.dry_run:
-        written.entry = Entry(key, new, 0)
+        written.entry = Entry(key, _as_if(new, body), 0)
         return written
     written.entry = server.store.put(resource.storage, key, new)
     strategies.after_create(server, resource, written.entry)
@@ -74,15 +75,15 @@ def update(server: "Server", target: Target, body: Object, options: WriteOptions
     given = (body.get("metadata") or {}).get("name") if isinstance(body, dict) else None
     if given and given != target.name:
         raise bad_request(_name_mismatch(given, target.name))
+    new = decode(resource, body, options, options.warnings)
     entry = get_entry(server, target)
     written = Written(entry)
-    new = decode(resource, body, options, written.warnings)
     metadata = new["metadata"]
     version = str(metadata.get("resourceVersion") or "")
     kind = resource.kind
     if not version and resource.custom and not target.subresource:
         error = field_invalid("metadata.resourceVersion", 0, "must be specified for an update")
-        raise invalid(kind.group, kind.kind, target.name, [error])
+        raise invalid(kind.group, kind.plural, target.name, [error])
     if version and version != str(entry.resource_version):
         raise modified(kind.group, kind.plural, target.name)
     _check_precondition(target, metadata, entry.uid)
@@ -105,18 +106,17 @@ def store_update(
     """
     target = target._replace(resource=server.stored_resource(target.resource))
     resource, old = target.resource, written.entry.object
-    new = strategies.restrict(resource, target.subresource, old, new)
-    new["metadata"] = _updated_metadata(resource, target, old["metadata"], new["metadata"])
+    given = _updated_metadata(resource, target, old["metadata"], new["metadata"])
+    new = strategies.restrict(resource, target.subresource, old, {**new, "metadata": given})
     new = _prepared(server, resource, new, old, options)
     if _changed_generation(resource, old, new):
         generation = int(old["metadata"].get("generation", 0)) + 1
         new["metadata"] = {**new["metadata"], "generation": generation}
-    _check(server, target, new, old, options, written.warnings)
-    if managed is None:
-        managed = _managed_by_hand(new, old)
+    _check(server, target, new, old, options, options.warnings)
     if managed is None:
         manager = _manager(resource, options, target.subresource)
-        managed = record_update(schema_of(resource), old, new, manager, server.now())
+        seen = {**new, "metadata": given} if resource.custom and target.subresource else new
+        managed = record_update(schema_of(resource), old, seen, manager, server.now())
     metadata = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
     new["metadata"] = {**metadata, "managedFields": managed} if managed else metadata
     return _commit(server, target, new, options, written)
@@ -127,6 +127,12 @@ def as_stored(server: "Server", resource: Resource, body: Object) -> Object:
         return body
     server.require_conversion(resource)
     return resource.to_storage(body)
+
+
+def _as_if(new: Object, body: Object) -> Object:
+    """What a dry run answers: nothing gave it a version, so an applied one is still there."""
+    version = (body.get("metadata") or {}).get("resourceVersion")
+    return {**new, "metadata": {**new["metadata"], "resourceVersion": version}} if version else new
 
 
 def _new_metadata(server: "Server", target: Target, body: Object) -> Object:
@@ -148,12 +154,18 @@ def _new_metadata(server: "Server", target: Target, body: Object) -> Object:
         metadata["namespace"] = target.namespace
     else:
         metadata.pop("namespace", None)
+    metadata = _without_empty_parts(metadata)
     metadata["uid"] = server.new_uid()
     metadata["creationTimestamp"] = server.now()
     metadata.pop("generation", None)
     if target.resource.generation:
         metadata["generation"] = 1
     return metadata
+
+
+def _without_empty_parts(metadata: Object) -> Object:
+    """Metadata pass through Go's struct, custom resources' too: empty maps and lists are left out."""
+    return {key: value for key, value in metadata.items() if value not in ({}, [], "") or key == "managedFields"}
 
 
 def _updated_metadata(resource: Resource, target: Target, old: Object, given: Object) -> Object:
@@ -164,6 +176,7 @@ def _updated_metadata(resource: Resource, target: Target, old: Object, given: Ob
         _check_namespace(metadata, target)
         metadata["namespace"] = target.namespace
     metadata["name"] = target.name
+    metadata = _without_empty_parts(metadata)
     for key in _KEPT_METADATA:
         if key in old:
             metadata[key] = old[key]
@@ -181,7 +194,7 @@ def _forbid_new_finalizers(resource: Resource, target: Target, old: Object, new:
     if added:
         kind = resource.kind
         error = strategies.forbidden_finalizers(added)
-        raise invalid(kind.group, kind.kind, target.name, [error])
+        raise invalid(kind.group, kind.kind, target.name, [error, error])
 
 
 def _check_namespace(metadata: Object, target: Target) -> None:
@@ -212,7 +225,7 @@ def check_patched_uid(target: Target, metadata: Object, uid: str) -> None:
         why = f"uid mismatch: the provided object specified uid {wanted}, and no existing object was found"
         raise conflict(kind.group, kind.plural, target.name, why)
     error = field_invalid("metadata.uid", wanted, "field is immutable")
-    raise invalid(kind.group, kind.kind, target.name, [error])
+    raise invalid(kind.group, kind.kind, target.name, [error, error])
 
 
 def _name_mismatch(given: str, wanted: str) -> str:
@@ -274,15 +287,6 @@ def _changed_generation(resource: Resource, old: Object, new: Object) -> bool:
     }
 
 
-def _managed_by_hand(new: Object, old: Object) -> list[Object] | None:
-    """A client may rewrite managedFields (kubectl does when it changes to server-side apply)."""
-    given = new["metadata"].get("managedFields")
-    before = old["metadata"].get("managedFields") or []
-    if given is None or given == before:
-        return None
-    return [entry for entry in given if entry] if isinstance(given, list) else None
-
-
 def _commit(server: "Server", target: Target, new: Object, options: WriteOptions, written: Written) -> Written:
     resource, entry = target.resource, written.entry
     new["metadata"]["resourceVersion"] = str(entry.resource_version)
@@ -291,7 +295,8 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
         return written
     if server.store.collection(resource.storage).entries.get(entry.key) is not entry:
         raise modified(resource.kind.group, resource.kind.plural, target.name)
-    if new == entry.object:
+    unchanged = new == entry.object or _without_times(new) == _without_times(entry.object)
+    if unchanged and not entry.view(UNTIDY):
         written.entry = entry
         return written
     if strategies.is_done(new):
@@ -301,6 +306,14 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
     written.entry = server.store.put(resource.storage, entry.key, new)
     strategies.after_update(server, resource, written.entry)
     return written
+
+
+def _without_times(body: Object) -> Object:
+    """The object without the times of its owners: a write that moves nothing else is none."""
+    metadata = dict(body["metadata"])
+    entries = metadata.get("managedFields") or []
+    metadata["managedFields"] = [{key: part for key, part in entry.items() if key != "time"} for entry in entries]
+    return {**body, "metadata": metadata}
 
 
 def _manager(resource: Resource, options: WriteOptions, subresource: str) -> Manager:

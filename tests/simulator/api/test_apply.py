@@ -1,8 +1,9 @@
 """Server-side apply: ownership, conflicts in kube's words, what is removed, merge keys."""
 
 from clusters.kinds import CONFIG_MAP, DEPLOYMENT, KAI_QUEUE, NODE, SERVICE
-from simulator.api.fieldsets import changes, difference, fields_of, intersection, paths, union
+from simulator.api.fieldsets import difference, intersection, paths, union
 from simulator.api.schema import FREE_FORM
+from simulator.api.structured import compare, fields_of
 from simulator.client import Object
 from tests.simulator.api.conftest import Verbs
 
@@ -211,7 +212,7 @@ def test_field_sets() -> None:
     assert difference(left, right) == {"f:a": {}, "f:b": {"f:x": {}}}
     assert intersection(left, right) == {"f:b": {"f:y": {}}}
     assert fields_of(FREE_FORM, {"a": {"b": 1}, "c": [1]}) == {"f:a": {".": {}, "f:b": {}}, "f:c": {}}
-    assert changes(FREE_FORM, {"a": 1, "b": {"x": 1}}, {"a": 2, "b": {"y": 1}}) == (
+    assert compare(FREE_FORM, {"a": 1, "b": {"x": 1}}, {"a": 2, "b": {"y": 1}}) == (
         {"f:a": {}, "f:b": {"f:y": {}}},
         {"f:b": {"f:x": {}}},
     )

@@ -5,11 +5,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.api.fieldsets import changes, difference, fields_of, intersection, paths, union
+from simulator.api.fieldsets import difference, intersection, paths, union
 from simulator.api.managed import Manager, apply, record_update
 from simulator.api.patching import merge_patch
 from simulator.api.schema import FREE_FORM
 from simulator.api.store import Store, keys_between
+from simulator.api.structured import compare, fields_of
 from simulator.client import Object
 
 NAME = ("", "things")
@@ -56,7 +57,7 @@ def test_sets_of_fields_are_sets(left: Object, right: Object) -> None:
 @settings(max_examples=100, deadline=None)
 @given(TREES, TREES)
 def test_changes_are_empty_only_for_equal_values(old: Object, new: Object) -> None:
-    changed, removed = changes(FREE_FORM, old, new)
+    changed, removed = compare(FREE_FORM, old, new)
 
     same = old == new and repr(old) == repr(new)
     if same:

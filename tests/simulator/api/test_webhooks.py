@@ -57,22 +57,22 @@ def patched_name(line: dict[str, Any], first: str) -> str:
 
 
 def ask(verbs: Verbs, kind: Any, namespace: str | None, name: str, line: dict[str, Any]) -> tuple[Any, ...]:
-    warnings: list[str] = []
+    options = WriteOptions()
     try:
         if line["method"] == "POST":
-            written = writing.create(verbs.server, verbs.target(kind, namespace), line["object"], WriteOptions())
-            status, warnings = 201, written.warnings
+            writing.create(verbs.server, verbs.target(kind, namespace), line["object"], options)
+            status = 201
         elif line["method"] == "PATCH":
             target = verbs.target(kind, namespace, name)
             merge = patching.MERGE_PATCH
-            written = patching.patch(verbs.server, target, merge, line["object"], WriteOptions())
-            status, warnings = 200, written.warnings
+            patching.patch(verbs.server, target, merge, line["object"], options)
+            status = 200
         else:
             deleting.delete(verbs.server, verbs.target(kind, namespace, name), DeleteOptions())
             status = 200
     except ApiError as error:
         return error.code, error.message, []
-    shown = [f'299 - "{text}"' for text in (text.replace('"', '\\"') for text in warnings)]
+    shown = [f'299 - "{text}"' for text in (text.replace('"', '\\"') for text in options.warnings)]
     return status, None, shown
 
 
