@@ -8,7 +8,7 @@ STAMP_DEV := $(VENV)/.installed-dev
 # Packages need about 350 MB, the development packages as much again.
 ROOM = [ "$$(df -Pm . | awk 'NR == 2 { print $$4 }')" -ge 400 ] || { echo "The disk of $(CURDIR) is full: Muster's packages need 400 MB."; exit 1; }
 # What touches the database; the rest of the suite can't differ between SQLite and PostgreSQL.
-DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts
+DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts tests/api
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup test test-all check openapi fix bench cluster cluster-up cluster-down lock clean
@@ -44,10 +44,11 @@ test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults and not cluster and not long"
 	$(BIN)/python -m pytest -q -m "stack and not faults and not cluster and not long"
 
-test-all: $(STAMP_DEV) ## everything: PostgreSQL, faults and the real cluster too
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not postgres and not stack and not faults and not cluster"
+# What `make test` has run is not run again: each test runs once, but for those that run on PostgreSQL too.
+test-all: test ## everything: PostgreSQL, faults and the real cluster too
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "long and not postgres and not stack and not faults and not cluster"
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster" $(DATABASE_TESTS)
-	$(BIN)/python -m pytest -q -m "(stack or faults) and not cluster"
+	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster"
 	$(BIN)/python -m pytest -q -m "cluster" --ignore tests/contract/test_differential.py tests/contract tests/clusters tests/cluster
 
 check: $(STAMP_DEV) ## static checks, fast to slow

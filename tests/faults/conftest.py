@@ -11,16 +11,17 @@ import pytest
 from tests.faults.harness import Stack
 from tests.faults.intents import Fleet
 
+DATABASE_ONLY = {"test_crash_points.py"}
 # A killed worker's leases run out this soon instead of after two minutes, which tests would only wait for. No reconcile
 # of these runs takes as long.
 QUICK = {"MUSTER_LEASE_SECONDS": "30"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything below this folder is `faults`."""
+    """Everything below this folder is `faults`; what needs the database alone runs beside other tests, as `long`."""
     for item in items:
         if "tests/faults/" in str(item.path):
-            item.add_marker(pytest.mark.faults)
+            item.add_marker(pytest.mark.long if item.path.name in DATABASE_ONLY else pytest.mark.faults)
 
 
 @pytest.fixture(scope="module")
