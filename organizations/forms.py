@@ -15,7 +15,16 @@ from django.utils.translation import gettext_lazy
 
 from core.errors import Fault, InvalidInput
 from organizations.models import Department, Project, Quota
-from organizations.quota import BOUNDS, DEFAULTS, PLACES, RESOURCES, UNLIMITED, read_amount, read_weight
+from organizations.quota import (
+    BOUNDS,
+    DEFAULTS,
+    HIGHEST_PRIORITY,
+    RESOURCES,
+    UNLIMITED,
+    in_unit,
+    read_amount,
+    read_weight,
+)
 from organizations.rules import DESCRIPTION_LENGTH, NAME_LENGTH
 from organizations.secrets import SecretKind
 from organizations.selectors import UNITS, Capacity, capacities, to_people
@@ -95,16 +104,15 @@ def _read_pool(pool: NodePool, data: Mapping[str, Any], errors: dict[str, str]) 
     name = f"{pool.pk}-priority"
     text = str(data.get(name, "")).strip()
     priority = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
-    if priority is None:
-        errors[name] = _("A whole number from 0 is required")
+    if priority is None or priority > HIGHEST_PRIORITY:
+        errors[name] = _("A whole number from 0 to %(most)d is required") % {"most": HIGHEST_PRIORITY}
     return QuotaInput(pool, amounts, priority)
 
 
 def _read(text: str, resource: str, bound: str) -> Decimal:
     if bound == "weight":
         return read_weight(text, bound, text=True)
-    amount = read_amount(text, bound, text=True)
-    return amount if amount == UNLIMITED else round(amount * UNITS[resource][0], PLACES)
+    return in_unit(read_amount(text, bound, text=True), UNITS[resource][0], bound)
 
 
 def _sentence(fault: Fault) -> str:

@@ -17,6 +17,7 @@ from core.words import gettext_noop
 UNLIMITED = Decimal(-1)
 LARGEST = Decimal(10) ** 12
 PLACES = 6
+HIGHEST_PRIORITY = 1_000_000
 
 RESOURCES = ("gpu", "cpu", "memory")
 BOUNDS = ("deserved", "limit", "weight")
@@ -47,6 +48,11 @@ def read_amount(value: Any, field: str, *, text: bool = False) -> Decimal:
     return _checked(Decimal(str(value)), field)
 
 
+def in_unit(amount: Decimal, factor: Decimal, field: str) -> Decimal:
+    """`amount` times `factor`, as it is stored, in the unit of KAI's Queue. Raises `InvalidInput` beyond the bound."""
+    return amount if amount == UNLIMITED else _checked(round(amount * factor, PLACES), field)
+
+
 def read_weight(value: Any, field: str, *, text: bool = False) -> Decimal:
     """An over-quota weight: from 0, which borrows nothing; never −1."""
     try:
@@ -62,7 +68,7 @@ def _read_text(value: str, field: str) -> Decimal:
     if value.lower() in ("unlimited", "-1", "\u22121"):
         return UNLIMITED
     try:
-        amount = Decimal(value)
+        amount = Decimal(value if "_" not in value else "")  # Decimal() takes underscores, which nobody means
     except InvalidOperation as error:
         raise _refused(field, _("%(value)s is not a number"), value) from error
     if amount.is_finite() and amount < 0:

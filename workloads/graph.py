@@ -4,7 +4,7 @@ Field names and rules: Dynamo operator api/{v1alpha1,v1beta1}, see also docs on 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -30,6 +30,9 @@ API_VERSIONS = (V1BETA1, V1ALPHA1)
 
 FRAMEWORKS = ("vllm", "sglang", "trtllm")
 MAX_COMPONENTS = 25
+# Of a whole graph.
+MAX_PODS = 10_000
+MAX_GRAPH_GPUS = 1_000_000
 _COMPONENT_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?\Z")
 
 PRIORITY_LABEL = "priorityClassName"
@@ -96,6 +99,7 @@ def parse_graph(document: Document) -> Graph:
     if framework not in ("", *FRAMEWORKS):
         message = _("%(value)s is not a framework") % {"value": repr(framework)}
         faults.append(Fault("spec.backendFramework", message, ", ".join(FRAMEWORKS)))
+    faults = faults or list(_size_faults(components))
     if faults:
         raise InvalidInput(faults)
     return Graph(
@@ -106,6 +110,16 @@ def parse_graph(document: Document) -> Graph:
         components=components,
         wishes=read_wishes(document),
     )
+
+
+def _size_faults(components: Sequence[Component]) -> Iterator[Fault]:
+    """More than a cluster holds, and than can be placed or counted in the time of a request."""
+    for wanted, limit, message in (
+        (sum(component.pods for component in components), MAX_PODS, _("it wants %(n)d pods")),
+        (int(sum(component.gpus for component in components)), MAX_GRAPH_GPUS, _("it wants %(n)d GPUs")),
+    ):
+        if wanted > limit:
+            yield Fault("spec", message % {"n": wanted}, _("at most %(limit)d") % {"limit": limit})
 
 
 def read_wishes(document: Document) -> Wishes:

@@ -11,11 +11,9 @@ from django.utils.translation import gettext as _
 
 from core.errors import Conflict, Fault, InvalidInput
 from organizations.models import Department, Project, Quota
-from organizations.quota import COLUMNS
+from organizations.quota import COLUMNS, HIGHEST_PRIORITY, LARGEST
 from organizations.quota_rows import ensure_quota_rows
 from topology.models import NodePool
-
-HIGHEST_PRIORITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +74,10 @@ def _check(owner: Department | Project, inputs: Sequence[QuotaInput]) -> None:
         unknown = set(given.amounts) - set(COLUMNS)
         if unknown:
             faults.append(Fault(place, _("Unknown amounts"), ", ".join(COLUMNS)))
+        faults.extend(
+            Fault(f"{place}.{name}", _("%(value)s is out of range") % {"value": f"{amount:f}"}, "< 10^12")
+            for name, amount in given.amounts.items()
+            if amount >= LARGEST
+        )
     if faults:
         raise InvalidInput(faults)

@@ -121,6 +121,18 @@ def test_quota_of_a_foreign_pool_or_twice_is_refused(me: Actor, project: Project
             services.update_project(me, project=project, quotas=quotas)
 
 
+def test_an_amount_that_the_column_cannot_hold_is_refused_by_name(
+    me: Actor, project: Project, default_pool: NodePool
+) -> None:
+    """NUMERIC(18, 6) holds less than 10^12. What is beyond it could be written to SQLite and never be read again."""
+    amounts = {"cpu_limit": D(10) ** 12 - D("0.000001"), "memory_limit": D(10) ** 12}
+
+    with pytest.raises(InvalidInput) as caught:
+        services.update_project(me, project=project, quotas=[QuotaInput(default_pool, amounts)])
+
+    assert [fault.field for fault in caught.value.faults] == ["resources[0].memory_limit"]
+
+
 def test_row_28_a_department_with_projects_is_not_deleted_and_they_are_named(me: Actor, project: Project) -> None:
     with pytest.raises(Conflict) as caught:
         services.delete_department(me, department=project.department)

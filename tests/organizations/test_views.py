@@ -116,6 +116,11 @@ def test_quota_is_edited_in_the_units_of_people(page: Client, project: Project) 
         ("gpu_limit", "-1.0"),
         ("gpu_weight", "unlimited"),
         ("priority", "-1"),
+        ("priority", "1000001"),
+        ("gpu_limit", "1_000"),
+        # Kept in millicores and MB, of which a column holds less than 10^12.
+        ("cpu_limit", "1000000000"),
+        ("memory_deserved", "999999999999"),
     ],
 )
 def test_row_3_amounts_that_are_none_are_marked_and_what_was_typed_stays(

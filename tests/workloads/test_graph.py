@@ -112,3 +112,23 @@ def test_gpus_are_whole_kubernetes_quantities_t8(gpus: str) -> None:
 @pytest.mark.parametrize("path", [("podTemplate",), ("podTemplate", "spec"), ("podTemplate", "spec", "containers")])
 def test_a_pod_template_of_any_shape_is_read(path: tuple[str, ...], value: object) -> None:
     assert parse_graph(load(edit(MULTINODE, {("spec", "components", 1, *path): value}))).components[1].gpus_each == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"replicas: 2": "replicas: 6000"}, "it wants 12001 pods"),
+        ({"nodeCount: 2": "nodeCount: 10000"}, "it wants 20001 pods"),
+        ({"replicas: 2": "replicas: 2000", "gpu: 4": "gpu: 300"}, "it wants 1200000 GPUs"),
+    ],
+)
+def test_a_graph_is_no_larger_than_can_be_placed_and_counted(changes: dict[str, str], said: str) -> None:
+    """Replicas of two nodes and one frontend are the pods; the columns of GPUs hold less than 10^8."""
+    text = MULTINODE
+    for old, new in changes.items():
+        text = text.replace(old, new)
+
+    with pytest.raises(InvalidInput) as caught:
+        parse_graph(load(text))
+
+    assert [(fault.field, fault.message) for fault in caught.value.faults] == [("spec", said)]
