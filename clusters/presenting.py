@@ -1,6 +1,6 @@
 """Turns clusters into what their templates draw: sentences, facts, panels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,9 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from accounts.permissions import has_right
@@ -17,6 +19,8 @@ from clusters.models import Cluster
 from clusters.selectors import WatchState
 from clusters.wording import component_text, condition_text
 from core.errors import Blocker
+
+Text = str | Promise
 
 HEALTH_PHASE = {"healthy": "Healthy", "degraded": "Degraded", "missing": "Missing", "unknown": "Unknown"}
 
@@ -129,13 +133,28 @@ def cluster_menu(user: User | AnonymousUser, cluster: Cluster) -> list[dict[str,
     return items
 
 
+# What can be defined on a cluster, by the name of its kind.
+_DEFINED: Mapping[str, Text] = {
+    "network topology": gettext_lazy("network topology %(name)s"),
+    "node pool": gettext_lazy("node pool %(name)s"),
+    "department": gettext_lazy("department %(name)s"),
+    "project": gettext_lazy("project %(name)s"),
+    "workload": gettext_lazy("workload %(name)s"),
+}
+
+
+def _named(blocker: Blocker) -> str:
+    sentence = _DEFINED.get(blocker.kind)
+    return str(sentence) % {"name": blocker.name} if sentence else f"{blocker.kind} {blocker.name}"
+
+
 def removal_context(cluster: Cluster, blockers: Sequence[Blocker]) -> dict[str, Any]:
     """What components/confirm.html needs to ask before a removal."""
     runs_on = _("What runs in the cluster goes on running; Muster only forgets it.")
     return {
         "title": _("Remove cluster"),
         "lead": _("These must be deleted first:") if blockers else runs_on,
-        "hits": [{"text": f"{blocker.kind} {blocker.name}"} for blocker in blockers],
+        "hits": [{"text": _named(blocker)} for blocker in blockers],
         "name": cluster.name,
         "act": _("Remove cluster"),
         "action_url": reverse("clusters:cluster-remove", args=[cluster.pk]),

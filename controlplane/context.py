@@ -127,7 +127,8 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "nav": tuple(_groups(request, user)),
         "account_role": _role_label(user),
         "scope": _scope(request, user),
-        "live_url": reverse("live"),
+        # The answer to a form is no page that can be fetched again: it stays as it was given.
+        "live_url": reverse("live") if request.method in ("GET", "HEAD") else "",
         "search_url": reverse("search"),
     }
 

@@ -15,6 +15,7 @@ let poll = 0;
 let lostAt = null;
 let fading = 0;
 let told = {};
+let ended = ""; // why this page can't be fetched any more: a word of components/script_words.html
 
 function fragments() {
   return [...document.querySelectorAll("[data-live][id]")];
@@ -39,18 +40,32 @@ function show(text, stale) {
 }
 
 function showState() {
-  if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
+  if (ended) show(say(ended), true);
+  else if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
   else if (told.stale) show(`${say("stale", { time: clock(new Date(told.since)) })}: ${told.stale}`, true);
   else if (poll) show(say("polling", { n: POLL_SECONDS }), false);
   else show(say("isLive"), false);
 }
 
+/** Why an answer says that there is nothing to wait for any more; "" when it doesn't. */
+function endOf(answer) {
+  const { pathname } = new URL(answer.url);
+  if (answer.status === 401 || pathname.startsWith("/account/login")) return "signedOut";
+  if (answer.status === 403) return "notPermitted";
+  return answer.status === 404 || pathname !== location.pathname ? "gone" : "";
+}
+
 async function refresh(elements) {
   const targets = elements.filter((element) => element.isConnected);
-  if (!targets.length) return;
+  if (!targets.length || ended) return;
   try {
     const answer = await fetch(location.href, { headers: { "X-Live-Refresh": "1" }, signal: AbortSignal.timeout(20_000) });
-    if (!answer.ok || new URL(answer.url).pathname !== location.pathname) throw new Error(`HTTP ${answer.status}`);
+    ended = endOf(answer);
+    if (ended) {
+      showState();
+      return;
+    }
+    if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const old of targets) {
       const fresh = page.getElementById(old.id);

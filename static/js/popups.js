@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (popup.querySelector("input:not([type=hidden]), select")) return;
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
+  if (!step || !items(popup).length) return;
   event.preventDefault();
   popup.open = true;
   const list = items(popup);

@@ -240,6 +240,26 @@ def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str,
         expect(page.locator("#live")).to_have_text("updates every 15 s")
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(404, "no longer there"), (403, "no longer permitted"), (401, "signed out: sign in again")],
+)
+def test_a_live_page_that_is_gone_says_so_and_not_that_the_connection_is_lost(
+    chromium: Browser, pages: dict[str, str], answer: int, words: str
+) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+    with chromium.new_context() as session:
+        page = session.new_page()
+        serve(page, {"/gallery": live})
+        page.route(re.compile(r"/live\?topic"), _one_message('["workloads.Workload"]'))
+        page.goto(f"{ORIGIN}/gallery")
+        page.route("**/gallery", lambda route: route.fulfill(status=answer, body="nothing"))
+
+        expect(page.locator("#live")).to_have_text(words, timeout=15_000)
+
+
 def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, pages: dict[str, str]) -> None:
     live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
     live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
