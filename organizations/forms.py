@@ -134,12 +134,13 @@ def _draw(
             return f"{amount.normalize():f}"
         return _("unlimited") if amount == UNLIMITED else f"{to_people(resource, amount).normalize():f}"
 
+    names = {"gpu": "GPU", "cpu": "CPU", "memory": _("Memory")}
     words = {"deserved": _("deserved"), "limit": _("limit"), "weight": _("weight")}
     rows = tuple(
         MatrixRow(
             resource,
             UNITS[resource][1],
-            tuple(cell(f"{resource}_{b}", stored(resource, b), f"{resource} {words[b]}") for b in BOUNDS),
+            tuple(cell(f"{resource}_{b}", stored(resource, b), f"{names[resource]} {words[b]}") for b in BOUNDS),
             to_people(resource, getattr(capacity, resource)),
         )
         for resource in RESOURCES
