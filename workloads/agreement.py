@@ -15,7 +15,7 @@ import msgspec
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from clusters.models import Cluster, ClusterEvent
+from clusters.models import ClusterEvent
 from clusters.snapshot import NOT_READ, STALE, Shard, shard_snapshot
 from core.errors import InvalidInput
 from core.live import publish
@@ -26,6 +26,7 @@ from workloads import agreement_shards as shards
 from workloads.agreement_case import case_of, forget_old_cases
 from workloads.agreement_pods import OwnPods, are_others, decided, own_pods, seen_places
 from workloads.agreement_shards import Evidence, Spared
+from workloads.agreement_tally import TOPIC, scheduler_version
 from workloads.models import Agreement, DesiredPhase, Prediction, Workload
 from workloads.placement import surroundings_of
 from workloads.placement_gangs import render_gangs
@@ -33,7 +34,6 @@ from workloads.reconcile.preview import rendered_manifest
 
 MOST_OPEN = 20
 """Of one cluster at a time: more starts at once change the shard for each other, so that none could be compared."""
-TOPIC = Prediction._meta.label
 MAKE_ROOM = (Verdict.EVICTING, Verdict.RELEASING)
 
 
@@ -94,11 +94,6 @@ def compare(pk: UUID | str, *, now: datetime) -> Agreement | None:
     if found is not None:
         _settle(row, found, now)
     return found.outcome if found else None
-
-
-def scheduler_version(cluster: Cluster) -> str:
-    """The version of KAI that was found in a cluster; "" where it was not."""
-    return next((entry.get("version") or "" for entry in cluster.components if entry["key"] == "kai-scheduler"), "")
 
 
 def _starting(pk: UUID | str) -> Workload | None:

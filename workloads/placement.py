@@ -21,6 +21,7 @@ from scheduling.objects import read_priorities
 from scheduling.preview_structs import GangPreview, LevelReached, Preview, QueueAfter
 from scheduling.preview_variants import equal_answers
 from scheduling.structs import Eviction, Resources, Snapshot
+from workloads.agreement_tally import agreement_json
 from workloads.checks import Submission, check_submission
 from workloads.graph import Graph
 from workloads.placement_distance import distance_of
@@ -50,6 +51,7 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     cluster = submission.project.cluster
     pool = pool_label(submission)
     base: Json = {"nodePool": submission.pool.name, "workload": submission.graph.name}
+    base["agreement"] = agreement_json(cluster)
     odd = next((each for each in check_submission(submission) if each.code == "Field"), None)
     if odd is not None:  # rendering relies on fields of the right type
         return base | {"verdict": UNKNOWN, "reason": "NotRendered", "message": f"{odd.field}: {odd.message}"}

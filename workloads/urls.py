@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from workloads.views import actions, detail, diagnosis, listing, placement, submit
+from workloads.views import actions, agreement, detail, diagnosis, listing, placement, submit
 
 app_name = "workloads"
 
@@ -11,6 +11,9 @@ urlpatterns = [
     path("workloads/new/", submit.workload_new, name="new"),
     path("workloads/new/placement/", placement.draft_placement, name="placement"),
     path("workloads/bulk/<str:action>/", actions.workload_bulk, name="bulk"),
+    path("clusters/<str:pk>/agreement/", agreement.cluster_agreement, name="agreement"),
+    path("clusters/<str:pk>/predictions/", agreement.prediction_list, name="predictions"),
+    path("clusters/<str:pk>/predictions/<str:prediction>/case/", agreement.prediction_case, name="prediction-case"),
     path("workloads/<str:pk>/", detail.workload_detail, name="detail"),
     path("workloads/<str:pk>/why/", diagnosis.workload_why, name="why"),
     path("workloads/<str:pk>/logs/", detail.workload_logs, name="logs"),

@@ -2,9 +2,29 @@
 
 from django.urls import path
 
-from workloads.api import batch, diagnosis, observed_views, preview, properties, telemetry, views
+from workloads.api import agreement, batch, diagnosis, observed_views, preview, properties, telemetry, views
 
 urlpatterns = (
+    path(
+        "v1/clusters/<str:cluster_id>/scheduler-agreement",
+        agreement.SchedulerAgreementView.as_view(),
+        name="scheduler-agreement",
+    ),
+    path(
+        "v1/clusters/<str:cluster_id>/scheduler-agreement/predictions",
+        agreement.PredictionListView.as_view(),
+        name="scheduler-predictions",
+    ),
+    path(
+        "v1/clusters/<str:cluster_id>/scheduler-agreement/predictions/<str:prediction_id>",
+        agreement.PredictionView.as_view(),
+        name="scheduler-prediction",
+    ),
+    path(
+        "v1/clusters/<str:cluster_id>/scheduler-agreement/predictions/<str:prediction_id>/case",
+        agreement.PredictionCaseView.as_view(),
+        name="scheduler-prediction-case",
+    ),
     path("v1/workload-categories", properties.CategoryListView.as_view(), name="workload-categories"),
     path("v1/workload-categories/<str:category_id>", properties.CategoryView.as_view(), name="workload-category"),
     path("v1/workload-types", properties.TypeListView.as_view(), name="workload-types"),

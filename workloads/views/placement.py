@@ -15,6 +15,7 @@ from clusters.kept import LARGE_NODES
 from clusters.models import Node
 from topology.tree import domain_tree
 from workloads import placement_words as words
+from workloads.agreement_words import agreement_line
 from workloads.checks import Submission
 from workloads.drawing import Drawing, draw
 from workloads.forms import read_page
@@ -47,6 +48,7 @@ def preview_context(submission: Submission, preview: Json) -> dict[str, Any]:
         "pool": submission.pool,
         "status": words.STATUS[preview["verdict"]],
         "headline": words.headline(preview),
+        "agreement": agreement_line(preview["agreement"]),
         "observed_at": parse_datetime(preview["observedAt"]) if preview.get("observedAt") else None,
         "unknown": words.unknown_lines(preview),
         "gangs": [{**_gang(gang), "short": shortage_line(submission, gang)} for gang in preview.get("gangs", ())],
