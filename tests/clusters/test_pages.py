@@ -177,4 +177,5 @@ def test_a_cluster_shows_components_with_install_commands(page: Any, watched: Cl
 
     assert "v0.17.0" in text
     assert "helm upgrade --install grove" in text
+    assert "Makes the pods of a multi-role graph" in text
     assert "Not looked for yet." in text
