@@ -12,14 +12,13 @@ from controlplane.api_waiting import Finder, WaitView, WatchView
 from core.api.ids import uuid_of
 from core.errors import NotFound
 from core.models import DesiredState
-from organizations.api.project_views import find_project
-from organizations.api.views import find_department
-from organizations.api.wire import department_json, project_json
+from organizations.api.project_views import find_project, shown_project
+from organizations.api.views import find_department, shown_department
 from topology.api.views import find_pool, pool_response
 from topology.api.wire import topology_json
 from topology.selectors.topologies import find_topology
 from workloads.api.views import find as find_workload
-from workloads.api.wire import workload_detailed_json
+from workloads.api.wire import workload_detailed
 
 Found = tuple[DesiredState, Any]
 
@@ -51,21 +50,21 @@ def department(request: Request, pk: str) -> Found:
     """Of a department."""
     require(request.user, "department:read")
     row = find_department(request, pk)
-    return row, department_json(row)
+    return row, shown_department(row)
 
 
 def project(request: Request, pk: str) -> Found:
     """Of a project."""
     require(request.user, "project:read")
     row = find_project(request, pk)
-    return row, project_json(row)
+    return row, shown_project(row)
 
 
 def workload(request: Request, pk: str) -> Found:
     """Of a workload."""
     require(request.user, "workloads:read")
     row = find_workload(request, pk)
-    return row, workload_detailed_json(row)
+    return row, workload_detailed(row)
 
 
 FINDERS: dict[str, tuple[str, Finder]] = {

@@ -1,7 +1,6 @@
 """`GET …/{id}/wait` and `…/{id}/watch`: wait until something holds of an object, or be told of its every change."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,11 +16,11 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.utils.encoders import JSONEncoder
 
 from accounts.authentication import TokenAuthentication
 from accounts.models import User
 from controlplane.live import Page, hub
+from core.api.json_rendering import encode
 from core.api.matching import tagged
 from core.api.views import ApiView
 from core.conditions import find as find_condition
@@ -140,7 +139,7 @@ class WatchView(ObjectView):
         def load() -> str | None:
             try:
                 request.user = _still(request)
-                return json.dumps(self._find(request, pk)[1], cls=JSONEncoder)
+                return encode(self._find(request, pk)[1]).decode()
             except (MusterError, exceptions.APIException):
                 return None
             finally:

@@ -1,8 +1,6 @@
 """Run:ai's JSON of clusters and nodes (`runai-openapi.json`: DisplayedCluster, Node), both ways."""
 
-import re
-import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,24 +9,14 @@ from clusters.components import BY_KEY
 from clusters.credentials import Credential
 from clusters.kubeconfig import ClusterAccess, check_pem, check_token, read_kubeconfig
 from clusters.models import Cluster
-from clusters.names import DEFAULT_NODE_POOL
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
 
 TENANT = 1
 STATES = ("WaitingToConnect", "Connected", "Disconnected", "MissingPrerequisites", "ServiceIssues")
-NODE_STATUS = {"True": "Ready", "False": "NotReady"}
 ACCESS_FIELDS = ("kubeconfig", "server", "domain", "certificateAuthority", "token")
 CREATE_FIELDS = ("name", *ACCESS_FIELDS, "version")
 RENAME_FIELDS = ("name",)
-# What a list of nodes reads.
-NODE_COLUMNS = (
-    "pk", "uid", "name", "cluster_id", "ready", "conditions", "taints", "node_pool", "created_at", "gpu_type",
-    "gpu_capacity", "gpu_allocatable", "labels", "cordoned", "mig",
-)  # fmt: skip
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NODE_NAMESPACE = uuid.UUID("6f1c1f43-6f0b-4f0e-9a35-0d1f6c7e2b11")
 
 
 def cluster_json(cluster: Cluster, *, full: bool = True) -> dict[str, Any]:
@@ -57,43 +45,6 @@ def cluster_json(cluster: Cluster, *, full: bool = True) -> dict[str, Any]:
             "dependencies": _dependencies(cluster),
         },
     }
-
-
-def node_json(node: Any) -> dict[str, Any]:
-    """Schema Node, of a row or a tuple of `NODE_COLUMNS`. `gpuInfo` is null on a node without GPUs."""
-    at = rfc3339(node.created_at)
-    conditions = [
-        {"type": c["type"], "reason": c.get("reason", ""), "message": c.get("message", ""), "status": c["status"]}
-        for c in node.conditions
-    ]
-    return {
-        "id": node_id(node),
-        "name": node.name,
-        "clusterUuid": str(node.cluster_id),
-        "status": NODE_STATUS.get(node.ready, "Unknown"),
-        "conditions": conditions,
-        "taints": _taints(node.taints),
-        "nodePool": node.node_pool or DEFAULT_NODE_POOL,
-        "createdAt": at,
-        "updatedAt": at,
-        "gpuInfo": {"gpuType": node.gpu_type, "gpuCount": node.gpu_capacity} if node.gpu_capacity else None,
-        "nvLinkDomainUid": None,
-        "nvLinkCliqueId": node.labels.get("nvidia.com/gpu.clique"),
-        "cordoned": node.cordoned,
-        "labels": node.labels,
-        "allocatableGpus": node.gpu_allocatable,
-        "migDevices": node.mig,
-    }
-
-
-def node_id(node: Any) -> str:
-    """The node's uid, which Kubernetes makes a UUID; a derived one where a server does not."""
-    if _UUID.fullmatch(node.uid):
-        return str(node.uid)
-    try:
-        return str(uuid.UUID(node.uid))
-    except ValueError:
-        return str(uuid.uuid5(_NODE_NAMESPACE, f"{node.cluster_id}/{node.uid}"))
 
 
 def read_access(body: Mapping[str, Any]) -> ClusterAccess:
@@ -143,14 +94,6 @@ def read_text(body: Mapping[str, Any], name: str) -> str:
 def rfc3339(moment: datetime | None) -> str | None:
     """A moment in UTC, or null."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
-
-
-def _taints(taints: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {"key": taint["key"], "value": taint.get("value", ""), "effect": taint["effect"]}
-        for taint in taints
-        if taint.get("effect") in EFFECTS
-    ]
 
 
 def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+import msgspec
 from rest_framework.renderers import BaseRenderer
-from rest_framework.utils.encoders import JSONEncoder
 
-from core.api.json_rendering import FastJSONRenderer
+from core.api.json_rendering import FastJSONRenderer, encode
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -24,6 +24,7 @@ class CsvRenderer(BaseRenderer):
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> str:
+        data = msgspec.json.decode(encode(data))  # plain values, in the columns of the JSON
         rows = list(_measured(data) if _is_measured(data) else _listed(data))
         columns = list(dict.fromkeys(column for row in rows for column in row))
         text = StringIO()
@@ -62,7 +63,7 @@ def _listed(data: Any) -> Sequence[Mapping[str, Any]]:
 def _cell(value: Any) -> Any:
     """Numbers and text as they are, but for text that a spreadsheet would run."""
     if isinstance(value, dict | list):
-        return json.dumps(value, cls=JSONEncoder, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
         return f"'{value}"
     return value

@@ -21,8 +21,8 @@ from django.utils import timezone
 from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.utils.encoders import JSONEncoder
 
+from core.api.json_rendering import encode
 from core.api.rates import subject_of
 from core.errors import InvalidInput
 from core.models import IdempotentAnswer
@@ -68,7 +68,7 @@ class Claim:
     def keep(self, answer: Response) -> None:
         """Store `answer`; call inside the transaction of the change."""
         headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        stored = _seal(json.dumps([answer.status_code, answer.data, headers], cls=JSONEncoder))
+        stored = _seal(encode([answer.status_code, answer.data, headers]))
         self._mine().update(answer=stored)
 
     def settle(self, answer: Response) -> None:
@@ -157,5 +157,5 @@ def _hash(*parts: bytes) -> str:
     return digest.hexdigest()
 
 
-def _seal(text: str) -> bytes:
-    return cipher(PURPOSE).encrypt(text.encode())
+def _seal(text: bytes) -> bytes:
+    return cipher(PURPOSE).encrypt(text)

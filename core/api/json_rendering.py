@@ -16,7 +16,12 @@ class FastJSONRenderer(JSONRenderer):
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        return b"" if data is None else msgspec.json.encode(data, enc_hook=_plain)
+        return b"" if data is None else encode(data)
+
+
+def encode(data: Any) -> bytes:
+    """A document of shapes and plain values as JSON."""
+    return msgspec.json.encode(data, enc_hook=_plain)
 
 
 def _plain(value: Any) -> Any:

@@ -4,26 +4,21 @@ null is "no limit" for limits and for deserved CPU and memory; a GPU's deserved 
 Mib, MB or GB and is kept in MB.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from clusters.models import Cluster
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
-from organizations.models import Department, Project, Quota
 from organizations.quota import (
     MEMORY_UNITS,
     PLACES,
     RESOURCES,
     UNLIMITED,
-    as_bound,
-    as_number,
     read_amount,
     read_weight,
-    total,
 )
-from organizations.quota_rows import USAGE, used
 from organizations.services import QuotaInput
 from topology.models import NodePool
 
@@ -128,85 +123,6 @@ def _amount(value: Any, field: str, factor: Decimal) -> Decimal:
     return amount if amount == UNLIMITED else round(amount * factor, PLACES)
 
 
-def resources_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
-    """Schema Resources, one entry a pool."""
-    return [_resource_json(quota) for quota in quotas]
-
-
-def _resource_json(quota: Quota) -> dict[str, Any]:
-    return {
-        "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
-        "gpu": {**_bounds(quota, "gpu"), "deserved": as_number(quota.gpu_deserved)},
-        "cpu": _bounds(quota, "cpu"),
-        "memory": {**_bounds(quota, "memory"), "units": "MB"},
-        "priority": priority_name(quota.priority),
-    }
-
-
-def _bounds(quota: Quota, resource: str) -> dict[str, Any]:
-    return {
-        "deserved": as_bound(getattr(quota, f"{resource}_deserved")),
-        "limit": as_bound(getattr(quota, f"{resource}_limit")),
-        "overQuotaWeight": as_number(getattr(quota, f"{resource}_weight")),
-    }
-
-
 def priority_name(value: int) -> str:
     """The name of a priority, or the number as text."""
     return next((name for name, number in PRIORITIES.items() if number == value), str(value))
-
-
-def totals_json(quotas: Sequence[Quota]) -> dict[str, Any]:
-    """`totalResources`: sums over the pools, null where one is unlimited."""
-    return {
-        f"{resource}Quota": as_bound(total(getattr(quota, f"{resource}_deserved") for quota in quotas).value)
-        for resource in RESOURCES
-    }
-
-
-def usage_json(quota: Quota) -> dict[str, Any]:
-    """Schema QuotaStatus of one pool; a part that is not known yet is absent, never 0."""
-    found = {kind: used(quota, kind) for kind in USAGE}
-    return {kind: {r: as_number(a) for r, a in amounts.items()} for kind, amounts in found.items() if amounts}
-
-
-def usage_total_json(quotas: Sequence[Quota]) -> dict[str, Any]:
-    """The sum over the pools that are known."""
-    sums: dict[str, dict[str, Decimal]] = {}
-    for quota in quotas:
-        for kind in USAGE:
-            for resource, amount in used(quota, kind).items():
-                kinds = sums.setdefault(kind, dict.fromkeys(RESOURCES, Decimal(0)))
-                kinds[resource] += amount
-    return {kind: {r: as_number(a) for r, a in amounts.items()} for kind, amounts in sums.items()}
-
-
-def pool_usage_json(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
-    """`nodePoolQuotaStatuses`."""
-    return [
-        {**usage_json(quota), "nodePoolName": quota.node_pool.name, "nodePoolId": str(quota.node_pool_id)}
-        for quota in quotas
-    ]
-
-
-def aggregated_json(department: Department, projects: Sequence[Project]) -> list[dict[str, Any]]:
-    """`projectsAggregatedResources`: what the projects deserve together on each pool."""
-    by_pool: dict[int, list[Quota]] = {}
-    for project in projects:
-        for quota in project.quotas.all():
-            by_pool.setdefault(quota.node_pool_id, []).append(quota)
-    return [
-        {
-            "nodePool": {"id": str(quota.node_pool_id), "name": quota.node_pool.name},
-            **{
-                resource: {
-                    "deserved": as_bound(
-                        total(getattr(q, f"{resource}_deserved") for q in by_pool.get(quota.node_pool_id, ())).value
-                    ),
-                    **({"units": "MB"} if resource == "memory" else {}),
-                }
-                for resource in RESOURCES
-            },
-        }
-        for quota in department.quotas.all()
-    ]

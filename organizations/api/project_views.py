@@ -15,21 +15,21 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
+from core.api.shapes import ACCEPTED, UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
 from organizations import services
 from organizations.api import wire
-from organizations.api.amounts import read_resources, resources_json
-from organizations.api.views import ALL, COMMON_FILTERS, COMMON_SORTS, cluster_of
+from organizations.api.amounts import read_resources
+from organizations.api.listing import PROJECT_COLUMNS, projects_of, shown_projects
+from organizations.api.shapes import ProjectList, ProjectShape, ResourceShape
+from organizations.api.views import COMMON_FILTERS, COMMON_SORTS, cluster_of, ranked, shown_resources
 from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department, Project
-from organizations.selectors import with_gpu_quota
 from organizations.services import ProjectInput
 from organizations.services.departments import DEFAULT_DEPARTMENT
 from topology.api.impact import dry_impact, with_impact
-
-ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 
 PROJECT_FILTERS = (
     *COMMON_FILTERS,
@@ -50,20 +50,19 @@ PROJECT_SORTS = {
 def visible_projects(request: Request) -> QuerySet[Project]:
     """Projects that `filterBy` and `search` ask for."""
     require(request.user, "project:read")
-    rows = with_gpu_quota(Project.objects.visible_to(request.user))
+    rows = ranked(request, Project.objects.visible_to(request.user))
     return search(request, filter_by(request, rows, PROJECT_FILTERS), ("name", "namespace", "department__name"))
 
 
 def find_project(request: Request, project_id: str) -> Project:
     """The visible project of this id. Raises `NotFound`."""
-    rows = Project.objects.select_related("cluster", "department").prefetch_related(ALL)
+    rows = Project.objects.select_related("cluster", "department")
     return rows.get_visible(request.user, pk=number_of(project_id))
 
 
-def fresh_project(project: Project) -> dict[str, Any]:
-    """The answer to a write."""
-    rows = Project.objects.select_related("department").prefetch_related(ALL)
-    return wire.project_json(rows.get(pk=project.pk))
+def shown_project(project: Project) -> ProjectShape:
+    """The project as it is now."""
+    return shown_projects(Project.objects.filter(pk=project.pk))[0]
 
 
 def parent_of(request: Request, body: dict[str, Any], cluster: Cluster) -> Department:
@@ -86,10 +85,9 @@ class ProjectListView(ApiView):
 
     def get(self, request: Request) -> Response:
         """Projects, sorted and paged."""
-        found = sort(request, visible_projects(request), PROJECT_SORTS, default="name")
-        rows, following = paginate(request, found.select_related("department").prefetch_related(ALL))
-        body: dict[str, Any] = {"projects": [wire.project_json(row) for row in rows]}
-        return Response(body if following is None else {**body, "next": following})
+        found: Any = sort(request, visible_projects(request), PROJECT_SORTS, default="name")
+        rows, following = paginate(request, found.values_list(*PROJECT_COLUMNS))
+        return Response(ProjectList(projects=projects_of(rows), next=following or UNSET))
 
     def post(self, request: Request) -> Response:
         """Create one. `requestedNamespace` may be one that exists; it is used then. 201."""
@@ -106,7 +104,7 @@ class ProjectListView(ApiView):
         )
         department = parent_of(request, body, cluster)
         created = self.write(
-            lambda: fresh_project(services.create_project(actor_of(request), department=department, given=given))
+            lambda: shown_project(services.create_project(actor_of(request), department=department, given=given))
         )
         return Response(created, status=201)
 
@@ -116,7 +114,7 @@ class ProjectCountView(ApiView):
 
     def get(self, request: Request) -> Response:
         """`{count}`."""
-        return Response({"count": visible_projects(request).count()})
+        return Response(Count(count=visible_projects(request).count()))
 
 
 class ProjectView(ApiView):
@@ -126,7 +124,7 @@ class ProjectView(ApiView):
         """The project."""
         require(request.user, "project:read")
         project = find_project(request, project_id)
-        return tagged(project, wire.project_json(project))
+        return tagged(project, shown_project(project))
 
     def put(self, request: Request, project_id: str) -> Response:
         """Change the description and the pools that the body names; the others stay as they are."""
@@ -137,9 +135,9 @@ class ProjectView(ApiView):
         require(request.user, "project:update", project.scope)
         check_match(request, project, needed=bool(body.get("resources")))
 
-        def update() -> dict[str, Any]:
+        def update() -> ProjectShape:
             actor = actor_of(request)
-            return fresh_project(
+            return shown_project(
                 services.update_project(actor, project=project, description=description, quotas=quotas)
             )
 
@@ -169,9 +167,9 @@ class ProjectResourcesView(ApiView):
         require(request.user, "project:update", project.scope)
         check_match(request, project, needed=True)
 
-        def update() -> list[dict[str, Any]]:
-            changed = services.update_project(actor_of(request), project=project, quotas=quotas)
-            return resources_json(list(changed.quotas.select_related("node_pool").order_by("node_pool_id")))
+        def update() -> list[ResourceShape]:
+            services.update_project(actor_of(request), project=project, quotas=quotas)
+            return shown_resources("project", project.pk)
 
         impact = dry_impact(request, lambda: quota_impact(request.user, project, quotas, now=timezone.now()))
         return with_impact(Response(self.write(update)), impact)

@@ -212,7 +212,7 @@ def test_listing_projects_takes_a_fixed_number_of_queries(
             Project.objects.create(cluster=department.cluster, department=department, name=f"p{n}", namespace=f"p{n}")
         )
 
-    with django_assert_num_queries(6):  # session, user, access rules, projects with departments, quotas, pools
+    with django_assert_num_queries(5):  # session, user, access rules, projects with departments, quotas with pools
         answer = api.get("/api/v1/org-unit/projects?limit=10")
 
     assert (len(answer.json()["projects"]), answer.json()["next"]) == (10, 10)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +19,8 @@ def with_impact(response: Response, impact: Shown | None) -> Response:
     """The answer with a field `impact` on a dry run; a list becomes the field `resources`, an empty answer 200."""
     if impact is None:
         return response
-    data = {"resources": response.data} if isinstance(response.data, list) else dict(response.data or {})
+    shown = msgspec.to_builtins(response.data)
+    data = {"resources": shown} if isinstance(shown, list) else shown or {}
     response.data = {**data, "impact": impact}
     if response.status_code == 204:
         response.status_code = 200

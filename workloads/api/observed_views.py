@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from rest_framework.request import Request
@@ -13,11 +12,24 @@ from clusters.models import ClusterEvent, Pod
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.pagination import paginate, slice_of
+from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
 from workloads import observed, selectors
 from workloads.api import wire
+from workloads.api.listing import shown_workload
+from workloads.api.shapes import (
+    EventList,
+    EventShape,
+    InvolvedObject,
+    PhaseUpdate,
+    PodList,
+    RecordList,
+    RecordMeta,
+    RecordShape,
+    RecordSpec,
+)
 from workloads.api.views import find
 from workloads.models import Workload
 
@@ -49,7 +61,7 @@ class WorkloadEventsView(ApiView):
             raise InvalidInput.of("sortOrder", f"{order[:20]!r} is not an order", "asc, desc")
         rows = observed.events_of(workload)
         found, following = paginate(request, rows if order == "desc" else rows.reverse())
-        return Response(with_next({"events": [event_json(row) for row in found]}, following))
+        return Response(EventList(events=[event_shape(row) for row in found], next=following or UNSET))
 
 
 class WorkloadHistoryView(ApiView):
@@ -63,7 +75,7 @@ class WorkloadHistoryView(ApiView):
         records = [_event_record(row) for row in observed.events_of(workload)[:last]]
         records = sorted([*records, phase_record(workload)], key=_made_at, reverse=True)[:last]
         following = offset + limit if len(records) == last else None
-        return Response(with_next({"records": records[offset : offset + limit]}, following))
+        return Response(RecordList(records=records[offset : offset + limit], next=following or UNSET))
 
 
 class PodListView(ApiView):
@@ -76,9 +88,8 @@ class PodListView(ApiView):
         full = _one_of(request, "verbosity", ("brief", "full")) == "full"
         workloads, rows = visible_pods(request)
         found, following = paginate(request, sort(request, rows, POD_SORTS, default="createdAt"))
-        pods = [wire.pod_json(workloads[pod.workload], pod) for pod in found]
-        shown = pods if full else [{k: v for k, v in p.items() if k not in wire.FULL_POD} for p in pods]
-        return Response(with_next({"pods": shown}, following))
+        pods = [wire.pod_shape(workloads[pod.workload], pod, named=full) for pod in found]
+        return Response(PodList(pods=pods, next=following or UNSET))
 
 
 class PodCountView(ApiView):
@@ -86,7 +97,7 @@ class PodCountView(ApiView):
 
     def get(self, request: Request) -> Response:
         """`{count}`."""
-        return Response({"count": visible_pods(request)[1].count()})
+        return Response(Count(count=visible_pods(request)[1].count()))
 
 
 def visible_pods(request: Request) -> tuple[Mapping[str, Workload], QuerySet[Pod]]:
@@ -102,51 +113,39 @@ def visible_pods(request: Request) -> tuple[Mapping[str, Workload], QuerySet[Pod
     return workloads, filter_by(request, rows, POD_FILTERS)
 
 
-def event_json(event: ClusterEvent) -> dict[str, Any]:
-    """Schema Event. `createdAt` is when it was last said; an object without a uid is left out."""
-    found = {
-        "createdAt": wire.rfc3339(event.last_seen_at),
-        "type": event.type,
-        "clusterId": str(event.cluster_id),
-        "message": event.message,
-        "reason": event.reason,
-        "source": event.source,
-        "count": event.count,
-    }
-    if _is_uuid(event.uid):
-        found["id"] = event.uid
-    if _is_uuid(event.involved_uid):
-        found["involvedObject"] = {
-            "uid": event.involved_uid,
-            "kind": event.involved_kind,
-            "name": event.involved_name,
-            "namespace": event.namespace,
-        }
-    return found
+def event_shape(event: ClusterEvent) -> EventShape:
+    """Schema Event; an object without a uid is left out."""
+    about = InvolvedObject(
+        uid=event.involved_uid, kind=event.involved_kind, name=event.involved_name, namespace=event.namespace
+    )
+    return EventShape(
+        created_at=wire.rfc3339(event.last_seen_at),
+        type=event.type,
+        cluster_id=str(event.cluster_id),
+        message=event.message,
+        reason=event.reason,
+        source=event.source,
+        count=event.count,
+        id=event.uid if _is_uuid(event.uid) else UNSET,
+        involved_object=about if _is_uuid(event.involved_uid) else UNSET,
+    )
 
 
-def phase_record(workload: Workload) -> dict[str, Any]:
+def phase_record(workload: Workload) -> RecordShape:
     """Since when the workload is in its phase."""
-    shown = wire.workload_json(workload)
-    update = {"phase": shown["phase"], "phaseMessage": shown["phaseMessage"]}
-    return {
-        "meta": {"creationTimestamp": shown["phaseUpdatedAt"], "type": "PhaseUpdate"},
-        "spec": {"phaseUpdate": update},
-    }
+    shown = shown_workload(workload)
+    update = PhaseUpdate(phase=shown.phase, phase_message=shown.phase_message)
+    meta = RecordMeta(creation_timestamp=shown.phase_updated_at, type="PhaseUpdate")
+    return RecordShape(meta=meta, spec=RecordSpec(phase_update=update))
 
 
-def with_next(body: dict[str, Any], following: int | None) -> dict[str, Any]:
-    """The envelope of lists that say where the next page begins."""
-    return body if following is None else {**body, "next": following}
+def _event_record(event: ClusterEvent) -> RecordShape:
+    shown = event_shape(event)
+    return RecordShape(meta=RecordMeta(creation_timestamp=shown.created_at, type="Event"), spec=RecordSpec(event=shown))
 
 
-def _event_record(event: ClusterEvent) -> dict[str, Any]:
-    shown = event_json(event)
-    return {"meta": {"creationTimestamp": shown["createdAt"], "type": "Event"}, "spec": {"event": shown}}
-
-
-def _made_at(record: Mapping[str, Any]) -> str:
-    return str(record["meta"]["creationTimestamp"])
+def _made_at(record: RecordShape) -> str:
+    return record.meta.creation_timestamp
 
 
 def _is_uuid(text: str) -> bool:

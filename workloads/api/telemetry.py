@@ -22,7 +22,7 @@ from core.api.telemetry import (
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from workloads import selectors
-from workloads.api.wire import CATEGORY, KIND
+from workloads.api.listing import CATEGORY, KIND
 from workloads.models import Workload
 
 COUNT, ALLOCATION, PENDING = "WORKLOADS_COUNT", "GPU_ALLOCATION", "PENDING_TIME_DISTRIBUTION"

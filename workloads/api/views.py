@@ -13,6 +13,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
+from core.api.shapes import UNSET, Count
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
@@ -20,7 +21,8 @@ from organizations.models import Project
 from workloads import document as documents
 from workloads import observed, selectors, services
 from workloads.api import wire
-from workloads.api.listing import COLUMNS, as_workload
+from workloads.api.listing import COLUMNS, workloads_of
+from workloads.api.shapes import PodList, WorkloadList, WorkloadV2, WorkloadV2Answer
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.placement_alternatives import full_preview
 from workloads.reconcile.preview import rendered_manifest
@@ -71,11 +73,8 @@ class WorkloadListView(ApiView):
     def get(self, request: Request) -> Response:
         """Workloads, sorted and paged: `{workloads, next}`."""
         ordered: Any = sort(request, matching(request), SORTS, default="name")
-        rows, following = paginate(request, ordered.values_list(*COLUMNS, named=True))
-        answer: dict[str, Any] = {"workloads": [wire.workload_json(as_workload(row)) for row in rows]}
-        if following is not None:
-            answer["next"] = following
-        return Response(answer)
+        rows, following = paginate(request, ordered.values_list(*COLUMNS))
+        return Response(WorkloadList(workloads=workloads_of(rows), next=following or UNSET))
 
 
 class WorkloadCountView(ApiView):
@@ -83,7 +82,7 @@ class WorkloadCountView(ApiView):
 
     def get(self, request: Request) -> Response:
         """`{count}`."""
-        return Response({"count": matching(request).count()})
+        return Response(Count(count=matching(request).count()))
 
 
 class WorkloadView(ApiView):
@@ -92,7 +91,7 @@ class WorkloadView(ApiView):
     def get(self, request: Request, workload_id: str) -> Response:
         """The workload."""
         workload = find(request, workload_id)
-        return tagged(workload, wire.workload_detailed_json(workload))
+        return tagged(workload, wire.workload_detailed(workload))
 
 
 class WorkloadPodsView(ApiView):
@@ -102,10 +101,7 @@ class WorkloadPodsView(ApiView):
         """`{pods, next}`."""
         workload = find(request, workload_id)
         rows, following = paginate(request, observed.pods_of(workload).order_by("component", "name", "pk"))
-        answer: dict[str, Any] = {"pods": [wire.pod_json(workload, pod) for pod in rows]}
-        if following is not None:
-            answer["next"] = following
-        return Response(answer)
+        return Response(PodList(pods=[wire.pod_shape(workload, pod) for pod in rows], next=following or UNSET))
 
 
 class WorkloadsV2View(ApiView):
@@ -125,13 +121,13 @@ class WorkloadsV2View(ApiView):
         project = project_of(request, metadata, source)
         source, stopped = wire.with_metadata(source, metadata), wire.is_stopped(body.get("desiredPhase"))
 
-        def submit() -> dict[str, Any]:
+        def submit() -> WorkloadV2:
             row = services.submit_workload(actor_of(request), project=project, source=source, stopped=stopped)
-            return wire.workload_v2_json(row, rendered_manifest(row))
+            return wire.workload_v2(row, rendered_manifest(row))
 
         answer = self.write(submit)
         if is_dry_run(request):
-            answer["placement"] = full_preview(
+            answer.placement = full_preview(
                 actor_of(request).user, services.read_draft(project=project, source=source).submission
             )
         return Response(answer, status=202)
@@ -143,8 +139,8 @@ class WorkloadV2View(ApiView):
     def get(self, request: Request, workload_id: str) -> Response:
         """What was sent, what is applied, and how far that is."""
         row = find(request, workload_id)
-        shown = wire.workload_v2_json(row, rendered_manifest(row))
-        return tagged(row, {"workload": shown, "syncInfo": wire.sync_info(row)})
+        shown = wire.workload_v2(row, rendered_manifest(row))
+        return tagged(row, WorkloadV2Answer(workload=shown, sync_info=wire.sync_info(row)))
 
     def put(self, request: Request, workload_id: str) -> Response:
         """Replace the manifest, the priority, or whether it runs (`desiredPhase`). 202."""
@@ -156,7 +152,7 @@ class WorkloadV2View(ApiView):
         phase = body.get("desiredPhase")
         stopped = wire.is_stopped(phase)
 
-        def update() -> dict[str, Any]:
+        def update() -> WorkloadV2:
             actor = actor_of(request)
             if phase is not None and stopped:
                 services.suspend_workload(actor, workload=row)
@@ -164,7 +160,7 @@ class WorkloadV2View(ApiView):
                 services.resume_workload(actor, workload=row)
             if source != row.source:
                 services.update_workload(actor, workload=row, source=source)
-            return wire.workload_v2_json(row, rendered_manifest(row))
+            return wire.workload_v2(row, rendered_manifest(row))
 
         return Response(self.write(update), status=202)
 
@@ -173,9 +169,9 @@ class WorkloadV2View(ApiView):
         row = find(request, workload_id)
         check_match(request, row)
 
-        def delete() -> dict[str, Any]:
+        def delete() -> WorkloadV2:
             services.delete_workload(actor_of(request), workload=row)
-            return wire.workload_v2_json(row, rendered_manifest(row))
+            return wire.workload_v2(row, rendered_manifest(row))
 
         return Response(self.write(delete), status=202)
 

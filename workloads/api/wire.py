@@ -6,175 +6,141 @@ import secrets
 import string
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from clusters.models import Pod
+from core.api.shapes import UNSET
 from core.conditions import find
 from core.errors import InvalidInput
 from workloads import document as documents
-from workloads.graph import PREEMPTIBILITY_LABEL, parse_graph
+from workloads.api.listing import CATEGORY, PHASE_REASONS, TENANT, shown_workload
+from workloads.api.shapes import (
+    AdditionalFields,
+    AllocatedResources,
+    Container,
+    Gvk,
+    PendingMessage,
+    PodRequest,
+    PodShape,
+    RequestedGpus,
+    SyncInfo,
+    V2Metadata,
+    WorkloadDetailed,
+    WorkloadV2,
+)
+from workloads.graph import PREEMPTIBILITY_LABEL
 from workloads.models import DesiredPhase, Preemptibility, Workload
 from workloads.words import reason_sentence
 
-TENANT = 1
-CATEGORY = "Deploy"
-KIND = "DynamoGraphDeployment"
-
-# The sentence is said in English on the wire; codes that Run:ai has go into `phaseReason`.
-_PHASE_REASONS = ("NonPreemptibleOverQuota", "OverLimit")
-# What a brief list of pods leaves out.
-FULL_POD = ("workloadName", "projectName")
+_DESIRED: Mapping[DesiredPhase, Literal["Running", "Stopped"]] = {
+    DesiredPhase.RUNNING: "Running",
+    DesiredPhase.STOPPED: "Stopped",
+}
+_PREEMPTIBILITY: Mapping[Preemptibility, Literal["preemptible", "non-preemptible"]] = {
+    Preemptibility.PREEMPTIBLE: "preemptible",
+    Preemptibility.NON_PREEMPTIBLE: "non-preemptible",
+}
 SUBMISSION_KEYS = ("metadata", "manifest", "manifestBase64Encoded", "desiredPhase")
 _METADATA = {"name", "useGivenNameAsPrefix", "projectId", "clusterId", "priority", "category", "preemptibility"}
 
 
-def workload_json(workload: Workload) -> dict[str, Any]:
-    """Schema Workload, of lists."""
-    graph = parse_graph(workload.manifest)
-    project, roles = workload.project, workload.roles
-    reason = workload.waiting_reason or {}
-    held = float(workload.gpus_held)
-    pods = sum(component.pods for component in graph.components)
-    gpus = {"request": float(workload.gpus_requested), "limit": float(workload.gpus_requested)}
-    return {
-        "id": str(workload.pk),
-        "tenantId": TENANT,
-        "type": KIND,
-        "name": workload.name,
-        "source": "Control-plane",
-        "sourceApi": "WorkloadsV2",
-        "priority": None,
-        "priorityClassName": workload.priority_class,
-        "preemptible": workload.preemptibility == Preemptibility.PREEMPTIBLE,
-        "submittedBy": workload.submitted_by,
-        "clusterId": str(workload.cluster_id),
-        "projectName": project.name,
-        "projectId": str(project.pk),
-        "departmentName": project.department.name,
-        "departmentId": str(project.department_id),
-        "namespace": project.namespace,
-        "createdAt": rfc3339(workload.created_at),
-        "updatedAt": rfc3339(workload.updated_at),
-        "deletedAt": None,
-        "phase": workload.phase,
-        "phaseUpdatedAt": _phase_since(workload),
-        "phaseMessage": reason_sentence(reason),
-        **({"phaseReason": reason["code"]} if reason.get("code") in _PHASE_REASONS else {}),
-        "k8sPhase": workload.phase,
-        "k8sPhaseUpdatedAt": _phase_since(workload),
-        "conditions": [_condition(condition) for condition in workload.conditions],
-        "runningPods": sum(role["ready"] for role in roles),
-        "requestedPods": {"number": pods, "min": sum(c.gang_pods for c in graph.components)},
-        "requestedNodePools": [workload.node_pool.name],
-        "currentNodePools": [workload.node_pool.name] if held else [],
-        "workloadRequestedResources": {"gpuRequestType": "portion", "gpu": gpus},
-        "podsRequestedResources": {"gpuRequestType": "portion", "gpu": gpus},
-        "allocatedResources": {"gpu": held},
-        "images": sorted({component.image for component in graph.components if component.image}),
-        "actionsSupport": {"delete": True, "suspend": True},
-        "category": CATEGORY,
-        "completedAt": None,
-        "topology": _topology(workload),
-    }
-
-
-def workload_detailed_json(workload: Workload) -> dict[str, Any]:
-    """Schema WorkloadDetailed, with what is not Run:ai's below `muster`: roles, placement, why it waits."""
-    reason = workload.waiting_reason or {}
+def workload_detailed(workload: Workload) -> WorkloadDetailed:
+    """Schema WorkloadDetailed, with what is not Run:ai's below `additionalFields`. One query."""
+    shown, reason = shown_workload(workload), workload.waiting_reason or {}
     messages = None
-    if reason.get("code") in _PHASE_REASONS:
-        message = {
-            "nodePool": workload.node_pool.name,
-            "phaseReason": reason["code"],
-            "reason": " ".join(reason.get("words", ())),
-            "userMessage": reason_sentence(reason),
-        }
+    if reason.get("code") in PHASE_REASONS:
+        message = PendingMessage(
+            node_pool=workload.node_pool.name,
+            phase_reason=reason["code"],
+            reason=" ".join(reason.get("words", ())),
+            user_message=reason_sentence(reason),
+        )
         messages = [message]
-    return {
-        **workload_json(workload),
-        "pendingSchedulingMessages": messages,
-        "additionalFields": {
-            "roles": workload.roles,
-            "placement": workload.placement,
-            "waitingSince": rfc3339(workload.waiting_since) if workload.waiting_since else None,
-            "waitingReason": reason,
-            "conditions": workload.conditions,
-        },
-    }
+    return WorkloadDetailed(
+        **{name: getattr(shown, name) for name in shown.__struct_fields__},
+        pending_scheduling_messages=messages,
+        additional_fields=AdditionalFields(
+            roles=workload.roles,
+            placement=workload.placement,
+            waiting_since=rfc3339(workload.waiting_since) if workload.waiting_since else None,
+            waiting_reason=reason,
+            conditions=workload.conditions,
+        ),
+    )
 
 
-def workload_v2_json(workload: Workload, applied: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Schema WorkloadV2. `rawManifest` is as sent, `workloadManifest` as Muster applies it."""
+def workload_v2(workload: Workload, applied: Mapping[str, Any] | None) -> WorkloadV2:
+    """Schema WorkloadV2. `applied` is what Muster writes into the cluster."""
     group, _slash, version = str(workload.manifest["apiVersion"]).partition("/")
     project = workload.project
-    desired = "Deleted" if workload.is_being_deleted else str(workload.desired_phase)
-    return {
-        "metadata": {
-            "id": str(workload.pk),
-            "name": workload.name,
-            "gvk": {"group": group, "version": version, "kind": workload.manifest["kind"]},
-            "projectId": str(project.pk),
-            "projectName": project.name,
-            "clusterId": str(workload.cluster_id),
-            "tenantId": TENANT,
-            "departmentId": str(project.department_id),
-            "departmentName": project.department.name,
-            "priority": workload.priority_class or None,
-            "category": CATEGORY,
-            "preemptibility": str(workload.preemptibility),
-            "createdAt": rfc3339(workload.created_at),
-            "createdBy": workload.submitted_by,
-            "updatedAt": rfc3339(workload.updated_at),
-            "updatedBy": workload.submitted_by,
-            "deletedAt": None,
-            "deletedBy": None,
-        },
-        "desiredPhase": desired,
-        "workloadManifest": dict(applied or workload.manifest),
-        "rawManifest": workload.manifest,
-    }
+    metadata = V2Metadata(
+        id=str(workload.pk),
+        name=workload.name,
+        gvk=Gvk(group=group, version=version, kind=workload.manifest["kind"]),
+        project_id=str(project.pk),
+        project_name=project.name,
+        cluster_id=str(workload.cluster_id),
+        tenant_id=TENANT,
+        department_id=str(project.department_id),
+        department_name=project.department.name,
+        priority=workload.priority_class or None,
+        category=CATEGORY,
+        preemptibility=_PREEMPTIBILITY[Preemptibility(workload.preemptibility)],
+        created_at=rfc3339(workload.created_at),
+        created_by=workload.submitted_by,
+        updated_at=rfc3339(workload.updated_at),
+        updated_by=workload.submitted_by,
+        deleted_at=None,
+        deleted_by=None,
+    )
+    return WorkloadV2(
+        metadata=metadata,
+        desired_phase="Deleted" if workload.is_being_deleted else _DESIRED[DesiredPhase(workload.desired_phase)],
+        workload_manifest=dict(applied or workload.manifest),
+        raw_manifest=workload.manifest,
+    )
 
 
-def pod_json(workload: Workload, pod: Pod) -> dict[str, Any]:
-    """Schema Pod1. `id` is the pod's uid, `name` what logs are asked for by."""
+def pod_shape(workload: Workload, pod: Pod, *, named: bool = True) -> PodShape:
+    """Schema Pod1; with `named` the names of workload and project too."""
     gpus = float(pod.gpus)
     created = rfc3339(pod.created_at)
-    return {
-        "id": pod.uid,
-        "tenantId": TENANT,
-        "name": pod.name,
-        "workloadId": str(workload.pk),
-        "workloadName": workload.name,
-        "projectId": str(workload.project_id),
-        "projectName": workload.project.name,
-        "clusterId": str(workload.cluster_id),
-        "priorityClassName": workload.priority_class,
-        "k8sPhase": pod.phase,
-        "k8sPhaseUpdatedAt": created,
-        "createdAt": created,
-        "updatedAt": created,
-        "deletedAt": rfc3339(pod.deletion_requested_at) if pod.deletion_requested_at else None,
-        "nodeName": pod.node_name or None,
-        "ip": pod.address or None,
-        "requestedNodePools": [workload.node_pool.name],
-        "currentNodePool": workload.node_pool.name if pod.node_name else None,
-        "containers": [{"name": "main", "image": pod.image}],
-        "requestedResources": {"gpu": {"request": gpus, "limit": gpus}},
-        "allocatedResources": {"gpu": gpus if pod.node_name else 0},
-    }
+    return PodShape(
+        id=pod.uid,
+        tenant_id=TENANT,
+        name=pod.name,
+        workload_id=str(workload.pk),
+        workload_name=workload.name if named else UNSET,
+        project_id=str(workload.project_id),
+        project_name=workload.project.name if named else UNSET,
+        cluster_id=str(workload.cluster_id),
+        priority_class_name=workload.priority_class,
+        k8s_phase=pod.phase,
+        k8s_phase_updated_at=created,
+        created_at=created,
+        updated_at=created,
+        deleted_at=rfc3339(pod.deletion_requested_at) if pod.deletion_requested_at else None,
+        node_name=pod.node_name or None,
+        ip=pod.address or None,
+        requested_node_pools=[workload.node_pool.name],
+        current_node_pool=workload.node_pool.name if pod.node_name else None,
+        containers=[Container(name="main", image=pod.image)],
+        requested_resources=PodRequest(gpu=RequestedGpus(request=gpus, limit=gpus)),
+        allocated_resources=AllocatedResources(gpu=gpus if pod.node_name else 0),
+    )
 
 
-def sync_info(workload: Workload) -> dict[str, Any]:
+def sync_info(workload: Workload) -> SyncInfo:
     """Schema WorkloadV2SyncInfo."""
     if workload.is_being_deleted:
-        return {"status": "Deleting"}
+        return SyncInfo(status="Deleting")
     for type_ in ("Accepted", "Synced"):
         condition = find(workload.conditions, type_)
         if condition is not None and condition["status"] == "False":
-            return {"status": "Failed", "message": condition["message"]}
+            return SyncInfo(status="Failed", message=condition["message"])
     if workload.observed_generation >= workload.generation:
-        return {"status": "Synced"}
-    return {"status": "Applying" if workload.observed_generation else "Queued"}
+        return SyncInfo(status="Synced")
+    return SyncInfo(status="Applying" if workload.observed_generation else "Queued")
 
 
 def read_source(body: Mapping[str, Any]) -> str | None:
@@ -231,26 +197,6 @@ def _name(metadata: Mapping[str, Any]) -> str:
     if metadata.get("useGivenNameAsPrefix"):
         name += "-" + "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(5))
     return name
-
-
-def _topology(workload: Workload) -> dict[str, str] | None:
-    if not workload.topology_name:
-        return None
-    return {
-        "name": workload.topology_name,
-        "preferredPlacement": workload.preferred_level,
-        "requiredPlacement": workload.required_level,
-    }
-
-
-def _phase_since(workload: Workload) -> str:
-    ready = find(workload.conditions, "Ready")
-    return str(ready["lastTransitionTime"]) if ready else rfc3339(workload.updated_at)
-
-
-def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("type", "status", "reason", "message", "lastTransitionTime")
-    return {key: condition[key] for key in keys}
 
 
 def is_stopped(text: Any) -> bool:

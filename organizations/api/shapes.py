@@ -1,0 +1,176 @@
+"""Shapes of departments, projects and their quota (`runai-openapi.json`: Department, Project, Resources)."""
+
+from typing import Any, Literal
+
+from core.api.shapes import UNSET, Shape, UnsetType
+
+
+class PoolName(Shape):
+    """A node pool."""
+
+    id: str
+    name: str
+
+
+class Bounds(Shape):
+    """Amounts of one resource on one pool; null is unlimited."""
+
+    deserved: float | None
+    limit: float | None
+    over_quota_weight: float
+
+
+class MemoryBounds(Bounds):
+    """Amounts of memory."""
+
+    units: str = "MB"
+
+
+class ResourceShape(Shape):
+    """The quota on one node pool."""
+
+    node_pool: PoolName
+    gpu: Bounds
+    cpu: Bounds
+    memory: MemoryBounds
+    priority: str
+
+
+class TotalResources(Shape):
+    """Sums over the pools, null where one is unlimited."""
+
+    gpu_quota: float | None
+    cpu_quota: float | None
+    memory_quota: float | None
+
+
+class Amounts(Shape):
+    """GPUs, millicores and MB."""
+
+    gpu: float
+    cpu: float
+    memory: float
+
+
+class QuotaStatus(Shape):
+    """What queues hold and ask for; a part that no queue has reported is absent."""
+
+    allocated: Amounts | UnsetType = UNSET
+    allocated_non_preemptible: Amounts | UnsetType = UNSET
+    requested: Amounts | UnsetType = UNSET
+
+
+class PoolQuotaStatus(Shape):
+    """The same on one node pool."""
+
+    node_pool_name: str
+    node_pool_id: str
+    allocated: Amounts | UnsetType = UNSET
+    allocated_non_preemptible: Amounts | UnsetType = UNSET
+    requested: Amounts | UnsetType = UNSET
+
+
+class Rules(Shape):
+    """Parts of Run:ai that KAI Scheduler has no counterpart of."""
+
+    scheduling_rules: dict[str, Any]
+    default_node_pools: list[str]
+    node_types: dict[str, Any]
+
+
+class Owner(Rules):
+    """What departments and projects share."""
+
+    id: str
+    name: str
+    cluster_id: str
+    description: str
+    resources: list[ResourceShape]
+    total_resources: TotalResources
+    created_at: str
+    updated_at: str
+    created_by: str
+    updated_by: str
+
+
+class DepartmentStatus(Shape):
+    """What the department's queues hold. By pool where one department is shown."""
+
+    quota_status: QuotaStatus
+    node_pool_quota_statuses: list[PoolQuotaStatus] | UnsetType = UNSET
+
+
+class Deserved(Shape):
+    """What projects deserve together."""
+
+    deserved: float | None
+    units: str | UnsetType = UNSET
+
+
+class ProjectsResources(Shape):
+    """What the projects of a department deserve together on one pool."""
+
+    node_pool: PoolName
+    gpu: Deserved
+    cpu: Deserved
+    memory: Deserved
+
+
+class DepartmentShape(Owner):
+    """One department."""
+
+    status: DepartmentStatus
+    projects_aggregated_resources: list[ProjectsResources] | UnsetType = UNSET
+
+
+ProjectPhase = Literal["Creating", "Updating", "Deleting", "Ready", "NotReady", "Unknown"]
+
+
+class ProjectStatus(Shape):
+    """How far a project is, and what its queues hold."""
+
+    namespace: str
+    phase: ProjectPhase
+    phase_message: str | None
+    last_updated_time: str
+    quota_status: QuotaStatus
+    node_pool_quota_statuses: list[PoolQuotaStatus]
+
+
+class ProjectShape(Owner):
+    """One project."""
+
+    parent_id: str
+    parent: PoolName
+    requested_namespace: str
+    enforce_runai_scheduler: bool
+    effective: Rules
+    status: ProjectStatus
+
+
+class DepartmentList(Shape):
+    """Departments; `next` is the offset of the next page."""
+
+    departments: list[DepartmentShape]
+    next: int | UnsetType = UNSET
+
+
+class ProjectList(Shape):
+    """Projects; `next` is the offset of the next page."""
+
+    projects: list[ProjectShape]
+    next: int | UnsetType = UNSET
+
+
+class PriorityShape(Shape):
+    """A priority of departments and projects."""
+
+    name: str
+    value: int
+    is_default: bool
+
+
+class PriorityList(Shape):
+    """Priorities."""
+
+    priorities: list[PriorityShape]
