@@ -1,14 +1,17 @@
 """The live calls that pages make to a cluster: testing a connection, reading a log. Each with short timeouts; none
 on a page load, but where it is what was asked for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from clusters.adopting import Candidate, Comparison, field_changes
 from clusters.connections import connection_of, gateway_for
 from clusters.credentials import Credential
-from clusters.kinds import POD, Kind
+from clusters.kinds import POD
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.kube.errors import BadCertificate, GatewayError
 from clusters.kube.gateway import Gateway
@@ -76,12 +79,34 @@ def read_log(pod: Pod, lines: int) -> tuple[str, str]:
         return "", error.message
 
 
+def compare(cluster: Cluster, candidates: Sequence[Candidate]) -> list[Comparison]:
+    """What taking these objects over would change, field by field and owner by owner, from the cluster as it is now."""
+    if not candidates:
+        return []
+    gateway = KubeGateway(replace(connection_of(cluster), timeouts=TIMEOUTS))
+    try:
+        return [_compare(gateway, candidate) for candidate in candidates]
+    finally:
+        gateway.close()
+
+
+def _compare(gateway: Gateway, candidate: Candidate) -> Comparison:
+    found = candidate.found
+    try:
+        live = gateway.get(candidate.kind, found.name, found.namespace or None)
+    except GatewayError as error:
+        return Comparison(candidate, error=error.message)
+    if live is None or live["metadata"]["uid"] != found.uid:
+        return Comparison(candidate, error=gettext("It is not in the cluster any more."))
+    return Comparison(candidate, field_changes(candidate.wanted, live) if candidate.wanted else ())
+
+
 def report(gateway: Gateway) -> ConnectionReport:
     """Ask for the version and for each permission, one by one."""
     version = ""
     try:
         version = gateway.server_version()
-        missing = tuple(_words(verb, kind) for verb, kind in needed_permissions() if not gateway.may(verb, kind))
+        missing = tuple(str(one) for one in needed_permissions() if not gateway.may(one.verb, one.group, one.resource))
     except GatewayError as error:
         return ConnectionReport(bool(version), version, error.message, error.reason)
     return ConnectionReport(True, version, missing=missing)
@@ -96,7 +121,3 @@ def _try(connection: Connection) -> ConnectionReport:
         return report(gateway)
     finally:
         gateway.close()
-
-
-def _words(verb: str, kind: Kind) -> str:
-    return f"{verb} {kind.plural}" + (f".{kind.group}" if kind.group else "")

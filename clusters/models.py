@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.permissions import Scope, ScopedQuerySet
+from clusters.kinds import Kind
 from core.models import DesiredState
 
 
@@ -207,3 +208,40 @@ class ClusterEvent(Observed):
 
     def __str__(self) -> str:
         return f"{self.reason} {self.involved_kind}/{self.involved_name}"
+
+
+class Adoption(models.Model):
+    """An object that somebody else made and a row of ours took over: what it was before, to give it back."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="adoptions")
+    owner = models.CharField(max_length=128)  # the value of `OWNER_LABEL` of the row
+    group = models.CharField(max_length=63)
+    version = models.CharField(max_length=63)
+    kind = models.CharField(max_length=63)
+    plural = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64)
+    before = models.JSONField()
+    made_by = models.CharField(max_length=128)
+    by = models.CharField(max_length=254, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    taken_at = models.DateTimeField(null=True)
+    release_requested_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("cluster", "uid"), name="adopted_once"),)
+        indexes = (models.Index(fields=("owner",), name="adoption_by_owner"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def served_kind(self) -> Kind:
+        """The kind to write it as."""
+        return Kind(self.group, self.version, self.kind, self.plural, namespaced=bool(self.namespace))
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is still to be taken over or to be given back."""
+        return self.taken_at is None or self.release_requested_at is not None

@@ -13,6 +13,7 @@ from clusters.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
 from clusters.kube.errors import Forbidden, GatewayError, NotServed, Unauthorized
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.models import Cluster
+from clusters.rbac import NAMESPACE, missing_permissions, without
 from core.conditions import Condition
 from core.errors import MusterError
 from core.reconciling import Outcome
@@ -50,6 +51,7 @@ def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
                 f"The API server answers; it runs Kubernetes {version}.",
                 arguments=(("version", version),),
             ),
+            _permitted(gateway),
             _required(missing),
             _healthy(found, degraded),
         ),
@@ -111,6 +113,25 @@ def _listed(gateway: Gateway, kind: Kind) -> list[Manifest]:
         return list(gateway.list(kind))
     except NotServed:
         return []
+
+
+def _permitted(gateway: Gateway) -> Condition:
+    """Whether the role grants all that is needed: one review. What is missing stops only what needs it."""
+    try:
+        rules = gateway.rules(NAMESPACE)
+    except GatewayError as error:
+        if isinstance(error, Unauthorized) or error.retryable:
+            raise
+        return Condition("Permitted", "Unknown", "NotReviewed", f"The rights could not be asked for: {error.message}")
+    if rules is None:
+        return Condition("Permitted", "Unknown", "NotReviewed", "The API server does not know all of its rules.")
+    missing = missing_permissions(rules)
+    if not missing:
+        return Condition("Permitted", "True", "AllGranted", "The role grants all that Muster needs.")
+    said = "; ".join(f"{permission} (without it {without(str(permission))})" for permission in missing)
+    names = ",".join(str(permission) for permission in missing)
+    message = f"The role of Muster's account lacks {said}."
+    return Condition("Permitted", "False", "PermissionMissing", message, arguments=(("missing", names),))
 
 
 def _required(missing: list[Found]) -> Condition:

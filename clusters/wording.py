@@ -1,6 +1,6 @@
 """Sentences for what reconcile found out about a cluster, in the viewer's language; names stay as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.functional import Promise
@@ -8,10 +8,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from clusters.components import Component
+from clusters.rbac import without
 
 # (type, reason) of a condition → its sentence, with the condition's arguments as fields.
 _SENTENCES: Mapping[tuple[str, str], Promise] = {
     ("Reachable", "Answered"): gettext_lazy("The API server answers; it runs Kubernetes %(version)s."),
+    ("Permitted", "AllGranted"): gettext_lazy("The role grants all that Muster needs."),
+    ("Permitted", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
     ("PrerequisitesMet", "AllFound"): gettext_lazy("All required components are installed."),
     ("PrerequisitesMet", "ComponentMissing"): gettext_lazy("Not installed: %(names)s."),
     ("ComponentsHealthy", "AllReady"): gettext_lazy("Every installed component is ready."),
@@ -22,6 +25,8 @@ _SENTENCES: Mapping[tuple[str, str], Promise] = {
 
 def condition_text(condition: Mapping[str, Any]) -> str:
     """The condition's sentence; its own message where there is none or its arguments are missing."""
+    if condition["reason"] == "PermissionMissing":
+        return _missing_text(str(condition.get("arguments", {}).get("missing", "")).split(","))
     sentence = _SENTENCES.get((condition["type"], condition["reason"]))
     message = str(condition["message"] or condition["reason"])
     if sentence is None:
@@ -30,6 +35,13 @@ def condition_text(condition: Mapping[str, Any]) -> str:
         return f"{sentence % condition.get('arguments', {})}"
     except KeyError:
         return message
+
+
+def _missing_text(missing: Sequence[str]) -> str:
+    said = "; ".join(
+        _("%(permission)s – without it %(what)s") % {"permission": one, "what": without(one)} for one in missing
+    )
+    return _("The role of Muster’s account lacks: %(missing)s. Apply what Muster prints again.") % {"missing": said}
 
 
 def component_text(component: Component, entry: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from clusters.models import Cluster
 from controlplane import heartbeats
 from core import broker
+from core.conditions import find
 
 SIMULATOR_SECONDS = 1.0
 
@@ -40,7 +41,7 @@ def parts() -> Sequence[Part]:
     database = _database()
     if not database.healthy:
         return (database,)
-    return (database, _broker(), _process("worker"), _process("beat"), *_simulator(), *_watchers())
+    return (database, _broker(), _process("worker"), _process("beat"), *_simulator(), *_watchers(), *_rights())
 
 
 def is_ready(found: Sequence[Part]) -> bool:
@@ -115,6 +116,16 @@ def _watcher(cluster: Cluster) -> Part:
     errors = [f"{kind}: {state['error']}" for kind, state in sorted(cluster.streams.items()) if state.get("error")]
     at = cluster.last_contact_at
     return Part(name, not errors, "; ".join(errors), _age(at) if at else None, required=False)
+
+
+def _rights() -> list[Part]:
+    """The clusters whose role lacks a permission: what needs it stands still, the rest goes on."""
+    found = []
+    for cluster in Cluster.objects.filter(deletion_requested_at=None).order_by("name"):
+        condition = find(cluster.conditions, "Permitted")
+        if condition and condition["status"] == "False":
+            found.append(Part(f"rights in {cluster.name}", False, str(condition["message"]), required=False))
+    return found
 
 
 def _age(at: datetime) -> timedelta:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from clusters.adopting import heeding_adoptions
 from clusters.models import Cluster
 from clusters.reconcile import reconcile_cluster
 from core import leases
@@ -32,11 +33,11 @@ def reconcile_cluster_and_wake(cluster: Cluster) -> Outcome:
 
 RECONCILERS: Sequence[Reconciler] = (
     Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk"),
-    Reconciler(NetworkTopology, reconcile_topology),
+    Reconciler(NetworkTopology, heeding_adoptions(reconcile_topology)),
     Reconciler(NodePool, reconcile_node_pool),
-    Reconciler(Department, reconcile_department),
-    Reconciler(Project, reconcile_project),
-    Reconciler(Workload, reconcile_workload),
+    Reconciler(Department, heeding_adoptions(reconcile_department)),
+    Reconciler(Project, heeding_adoptions(reconcile_project)),
+    Reconciler(Workload, heeding_adoptions(reconcile_workload)),
 )
 
 

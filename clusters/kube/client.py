@@ -105,10 +105,18 @@ class KubeGateway:
         identity = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [identity | item for page in pages for item in page.items]
 
-    def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
+    def apply(
+        self,
+        kind: Kind,
+        manifest: Manifest,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        manager: str = FIELD_MANAGER,
+    ) -> Manifest:
         """See `Gateway.apply`."""
         metadata = manifest["metadata"]
-        query = {"fieldManager": FIELD_MANAGER, "force": "true" if force else "false"}
+        query = {"fieldManager": manager, "force": "true" if force else "false"}
         if dry_run:
             query["dryRun"] = "All"
         return _object(
@@ -152,17 +160,24 @@ class KubeGateway:
                 self._read_unaggregated(root, answer, found)
         return found
 
-    def may(self, verb: str, kind: Kind, namespace: str | None = None) -> bool:
+    def may(self, verb: str, group: str, resource: str) -> bool:
         """See `Gateway.may`."""
-        attributes = {"verb": verb, "group": kind.group, "resource": kind.plural, "namespace": namespace or ""}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
-        }
-        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        answer = msgspec.json.decode(self._transport.request("POST", path, content=Content(review)))
-        return bool(answer.get("status", {}).get("allowed", False))
+        plural, _, subresource = resource.partition("/")
+        attributes = {"verb": verb, "group": group, "resource": plural, "subresource": subresource}
+        status = self._review("SelfSubjectAccessReview", {"resourceAttributes": attributes})
+        return bool(status.get("allowed", False))
+
+    def rules(self, namespace: str) -> Sequence[Manifest] | None:
+        """See `Gateway.rules`."""
+        status = self._review("SelfSubjectRulesReview", {"namespace": namespace})
+        return None if status.get("incomplete") else list(status.get("resourceRules") or ())
+
+    def _review(self, kind: str, spec: Manifest) -> Manifest:
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+        path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
+        answer = msgspec.json.decode(self._transport.request("POST", path, content=Content(body)))
+        status: Manifest = answer.get("status") or {}
+        return status
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:
         """See `Gateway.read_text`. At most 8 MiB; what is longer is cut."""

@@ -22,6 +22,7 @@ from clusters.kube.errors import (
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
 from clusters.kube.matching import merge_patch, selects
 from clusters.names import check_object_name
+from clusters.rbac import needed_permissions
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _Key = tuple[str, str, str, str]  # group, plural, namespace, name
@@ -57,7 +58,7 @@ class FakeGateway:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.texts: dict[str, str] = {}
-        self.denied: set[tuple[str, str]] = set()  # (verb, plural) that the credential may not
+        self.denied: set[tuple[str, str]] = set()  # (verb, resource) that the credential may not
         self.version = "v1.33.1"
         self._served: dict[tuple[str, str], list[str]] = {}
         for kind in vars(kinds).values():
@@ -166,7 +167,15 @@ class FakeGateway:
                 and selects(label_selector, stored.manifest["metadata"].get("labels") or {})
             ]
 
-    def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
+    def apply(
+        self,
+        kind: Kind,
+        manifest: Manifest,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        manager: str = FIELD_MANAGER,
+    ) -> Manifest:
         """See `Gateway.apply`."""
         name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace")
         with _Counted(self, Call("apply", kind.kind, name, namespace or "", force, dry_run)):
@@ -178,16 +187,16 @@ class FakeGateway:
             self._check_preconditions(key, manifest, before)
             wanted = dict(fields.leaves(manifest))
             stored = copy.deepcopy(before) if before else _Stored({"metadata": {}})
-            others = fields.conflicts(stored.manifest, wanted, stored.owners, FIELD_MANAGER)
+            others = fields.conflicts(stored.manifest, wanted, stored.owners, manager)
             if others and not force:
                 raise FieldConflict(_conflict_message(others), target=f"{kind.kind}/{name}", status=409)
-            stored.manifest = fields.merge(stored.manifest, wanted, stored.owners, FIELD_MANAGER)
+            stored.manifest = fields.merge(stored.manifest, wanted, stored.owners, manager)
             stored.manifest |= {"apiVersion": kind.api_version, "kind": kind.kind}
             stored.manifest["metadata"] |= {"name": name} | ({"namespace": namespace} if namespace else {})
             unchanged = before is not None and stored.manifest == before.manifest and stored.owners == before.owners
             if unchanged or dry_run:
                 return self._shown(stored, kind)
-            stored.times[(FIELD_MANAGER, "Apply")] = self._tick()
+            stored.times[(manager, "Apply")] = self._tick()
             return self._store(key, stored, before, kind)
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
@@ -226,10 +235,19 @@ class FakeGateway:
                     found.setdefault(group, {})[plural] = list(versions)
             return found
 
-    def may(self, verb: str, kind: Kind, namespace: str | None = None) -> bool:
+    def may(self, verb: str, group: str, resource: str) -> bool:
         """See `Gateway.may`."""
-        with _Counted(self, Call("review", kind.kind, verb, namespace or "")):
-            return (verb, kind.plural) not in self.denied
+        with _Counted(self, Call("review", resource, verb)):
+            return (verb, resource) not in self.denied
+
+    def rules(self, namespace: str) -> Sequence[Manifest] | None:
+        """See `Gateway.rules`: what is needed, without what is denied."""
+        with _Counted(self, Call("review", "rules", namespace)):
+            return [
+                {"verbs": [needed.verb], "apiGroups": [needed.group], "resources": [needed.resource]}
+                for needed in needed_permissions()
+                if (needed.verb, needed.resource) not in self.denied
+            ]
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:
         """See `Gateway.read_text`."""

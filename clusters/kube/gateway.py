@@ -25,8 +25,16 @@ class Gateway(Protocol):
         """All objects, pages joined. Raises `NotServed` where the kind is not served."""
         ...
 
-    def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
-        """Server-side apply as `FIELD_MANAGER`. Raises `FieldConflict` where another manager owns a field."""
+    def apply(
+        self,
+        kind: Kind,
+        manifest: Manifest,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        manager: str = FIELD_MANAGER,
+    ) -> Manifest:
+        """Server-side apply as `manager`. Raises `FieldConflict` where another manager owns a field."""
         ...
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
@@ -45,8 +53,13 @@ class Gateway(Protocol):
         """All that is served: group → plural → versions, the preferred one first. The core group is ""."""
         ...
 
-    def may(self, verb: str, kind: Kind, namespace: str | None = None) -> bool:
-        """Whether the credential is allowed `verb` on `kind` (SelfSubjectAccessReview)."""
+    def may(self, verb: str, group: str, resource: str) -> bool:
+        """Whether the credential is allowed `verb` on `resource` (plural, or plural/subresource) in every namespace."""
+        ...
+
+    def rules(self, namespace: str) -> Sequence[Manifest] | None:
+        """What the credential is allowed there and everywhere, `resourceRules` of a SelfSubjectRulesReview; None:
+        the API server does not know all of it."""
         ...
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clusters.kinds import CONFIG_MAP, KAI_TOPOLOGY, NAMESPACE, NODE, POD, SECRET
+from clusters.kinds import CONFIG_MAP, KAI_TOPOLOGY, NAMESPACE, NODE, SECRET
 from clusters.kube import errors
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.kube.fake import FakeGateway
@@ -176,5 +176,5 @@ def test_finalizers_hold_an_object_until_they_are_taken_off(gateway: Gateway) ->
 
 
 def test_a_permission_can_be_asked_for(gateway: Gateway) -> None:
-    assert gateway.may("list", POD)
-    assert gateway.may("create", CONFIG_MAP, "team-a")
+    assert gateway.may("list", "", "pods")
+    assert gateway.may("get", "", "pods/log")

@@ -138,7 +138,7 @@ def make_department(world: World) -> None:
 
 def make_project(world: World) -> None:
     given = ProjectInput("assistant", quotas=quota(32))
-    project = organizations.create_project(world.actor, department=Department.objects.get(), given=given)
+    project = organizations.create_project(world.actor, department=Department.objects.get(name="research"), given=given)
     put_secret(world, project, "hf_" + "a" * 34)
 
 
@@ -189,7 +189,7 @@ def delete_project(world: World) -> None:
 
 
 def delete_department(world: World) -> None:
-    organizations.delete_department(world.actor, department=Department.objects.get())
+    organizations.delete_department(world.actor, department=Department.objects.get(name="research"))
 
 
 def delete_topology(world: World) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from clusters.connections import gateway_for
 from clusters.drift import apply_if_different, delete_if_ours, is_ours
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY, Kind
-from clusters.kube.errors import NameTaken, NotServed
+from clusters.kube.errors import Forbidden, NameTaken, NotServed
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import owner_label_value
 from core.conditions import Condition
@@ -74,6 +74,8 @@ def _sync_binding(gateway: Gateway, spec: TopologySpec) -> tuple[Condition, tupl
     except NotServed:
         message = "Grove's ClusterTopologyBinding is not served in this cluster, so Grove knows no levels."
         return Condition("Bound", "False", "NotServed", message), ()
+    except Forbidden as error:
+        return Condition("Bound", "False", "Forbidden", error.message), ()
     except NameTaken as error:
         message = f"A ClusterTopologyBinding {spec.name} of somebody else ({error.made_by}) exists."
         arguments = (("name", spec.name), ("madeBy", error.made_by))

@@ -56,8 +56,8 @@ def target_of(spec: WorkloadSpec, gateway: Gateway, kind: Kind) -> Target:
         return Target(kind.api_version)
     try:
         binding = gateway.get(GROVE_CLUSTER_TOPOLOGY_BINDING, spec.topology)
-    except NotServed:
-        binding = None
+    except (NotServed, Forbidden):
+        binding = None  # for Grove's own back-end only
     if binding is None:
         return Target(kind.api_version)
     levels = (binding.get("spec") or {}).get("levels") or ()

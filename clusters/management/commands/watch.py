@@ -16,13 +16,13 @@ class Command(BaseCommand):
     help = "Watches the clusters that no other watcher has, and mirrors their objects into the database."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        watcher = Watcher(interests=tuple(_interests()))
+        watcher = Watcher(interests=tuple(find_interests()))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: watcher.stopped.set())
         watcher.run()
 
 
-def _interests() -> list[Interest]:
+def find_interests() -> list[Interest]:
     """`<app>.interests.wake_for` of every installed app that has one, the lowest package first."""
     modules = [f"{config.name}.interests" for config in apps.get_app_configs()]
     return [import_module(name).wake_for for name in modules if find_spec(name)]

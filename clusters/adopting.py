@@ -1,0 +1,189 @@
+"""Objects of others that rows of Muster take over, and give back: the label that says whose they are, by server-side
+apply, and what they were before.
+
+`heeding_adoptions` does so before a row's reconcile. Once an object carries the label the ordinary flow keeps it; once
+given back the ordinary deletion finds nothing of ours and leaves it alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.utils import timezone
+
+from clusters.connections import gateway_for
+from clusters.drift import Path, differences, is_ours, owner_of
+from clusters.kinds import Kind
+from clusters.kube.gateway import FIELD_MANAGER, Gateway, Manifest
+from clusters.models import Adoption, Cluster, ClusterObject
+from clusters.names import MANAGED_BY, MANAGED_BY_LABEL, OWNER_LABEL, owner_label_value
+from core.models import DesiredState
+from core.reconciling import Outcome
+
+Row = TypeVar("Row", bound=DesiredState)
+_OURS = (MANAGED_BY_LABEL, OWNER_LABEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An object of somebody else that Muster can take over, or why it cannot (`blocked`).
+
+    `wanted` is what Muster would write; `becomes` the kind of row, `effects` what else would come to be.
+    """
+
+    found: ClusterObject
+    kind: Kind
+    becomes: str
+    name: str
+    blocked: str = ""
+    wanted: Manifest | None = None
+    effects: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What forms and the API call it: the object's uid."""
+        return self.found.uid
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field that would change: its path, what it is and becomes, and who owns it now."""
+
+    path: str
+    now: Any
+    then: Any
+    owners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a take-over of one object would change; `error`: it could not be read."""
+
+    candidate: Candidate
+    changes: tuple[FieldChange, ...] = ()
+    error: str = field(default="")
+
+
+def note_adoption(row: DesiredState, cluster: Cluster, candidates: Iterable[Candidate], *, by: str) -> None:
+    """Remember that `row` takes the objects over, and what they are now. Call in the transaction that makes the row."""
+    for candidate in candidates:
+        found = candidate.found
+        Adoption.objects.create(
+            cluster=cluster,
+            owner=owner_label_value(row._meta.label, row.pk),
+            group=candidate.kind.group,
+            version=candidate.kind.version,
+            kind=candidate.kind.kind,
+            plural=candidate.kind.plural,
+            namespace=found.namespace,
+            name=found.name,
+            uid=found.uid,
+            before=as_given(candidate.kind, found.manifest),
+            made_by=found.made_by or "unknown",
+            by=by,
+        )
+
+
+def as_given(kind: Kind, manifest: Mapping[str, Any]) -> Manifest:
+    """An object as its maker would apply it: without status, what the server fills in, and labels of ours."""
+    metadata = manifest["metadata"]
+    kept: Manifest = {key: metadata[key] for key in ("name", "namespace", "annotations") if metadata.get(key)}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in _OURS}
+    if labels:
+        kept["labels"] = labels
+    rest = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "metadata", "status")}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept, **rest}
+
+
+def heeding_adoptions(reconcile: Callable[[Row], Outcome]) -> Callable[[Row], Outcome]:
+    """`reconcile` of rows that may have taken objects over."""
+
+    def run(row: Row) -> Outcome:
+        owner = owner_label_value(row._meta.label, row.pk)
+        waiting = [one for one in Adoption.objects.filter(owner=owner) if one.is_waiting]
+        if waiting:
+            gateway = gateway_for(waiting[0].cluster)
+            for adoption in waiting:
+                settle_adoption(adoption, gateway)
+        outcome = reconcile(row)
+        if outcome.gone:
+            Adoption.objects.filter(owner=owner).delete()
+        return outcome
+
+    return run
+
+
+def settle_adoption(adoption: Adoption, gateway: Gateway) -> None:
+    """Take the object over, or give it back. Raises `GatewayError`; may be repeated.
+
+    Where it is gone, was made anew or belongs to another row by now, there is nothing to take or to give."""
+    kind = adoption.served_kind
+    live = gateway.get(kind, adoption.name, adoption.namespace or None)
+    others = live is not None and owner_of(live) not in ("", adoption.owner)
+    if live is None or live["metadata"]["uid"] != adoption.uid or others:
+        adoption.delete()
+    elif adoption.release_requested_at is not None:
+        _give_back(adoption, gateway, live)
+        adoption.delete()
+    else:
+        labels = {MANAGED_BY_LABEL: MANAGED_BY, OWNER_LABEL: adoption.owner}
+        gateway.apply(kind, _identity(adoption, labels=labels), force=True)
+        Adoption.objects.filter(pk=adoption.pk).update(taken_at=timezone.now())
+
+
+def _give_back(adoption: Adoption, gateway: Gateway, live: Manifest) -> None:
+    """Its maker owns again what it was before; then all that only we own goes with our part."""
+    if not is_ours(live, adoption.owner):
+        return
+    before: Manifest = {**adoption.before, "metadata": {**adoption.before["metadata"], "uid": adoption.uid}}
+    gateway.apply(adoption.served_kind, before, force=True, manager=adoption.made_by)
+    gateway.apply(adoption.served_kind, _identity(adoption))
+
+
+def _identity(adoption: Adoption, **metadata: Any) -> Manifest:
+    """The uid is a precondition: an object that was made anew is not ours to touch."""
+    named = {"name": adoption.name, "uid": adoption.uid, **metadata}
+    if adoption.namespace:
+        named["namespace"] = adoption.namespace
+    kind = adoption.served_kind
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": named}
+
+
+def field_changes(wanted: Manifest, live: Manifest) -> tuple[FieldChange, ...]:
+    """What applying `wanted` would change of `live`, field by field, with those who own each now. Pure."""
+    return tuple(
+        FieldChange(".".join(path), _at(live, path), _at(wanted, path), _owners(path, live))
+        for path in differences(wanted, live)
+    )
+
+
+def _at(manifest: Any, path: Path) -> Any:
+    for key in path:
+        if not isinstance(manifest, Mapping) or key not in manifest:
+            return None
+        manifest = manifest[key]
+    return manifest
+
+
+def _owners(path: Path, live: Manifest) -> tuple[str, ...]:
+    found = []
+    for entry in live["metadata"].get("managedFields") or ():
+        fields: Any = entry.get("fieldsV1") or {}
+        for key in path:
+            if not fields or f"f:{key}" not in fields:
+                break
+            fields = fields[f"f:{key}"]
+        else:
+            if entry.get("manager") != FIELD_MANAGER:
+                found.append(str(entry.get("manager", "unknown")))
+    return tuple(dict.fromkeys(found))
+
+
+def keeper_of(manifest: Mapping[str, Any]) -> str:
+    """Who keeps an object, by its controlling owner reference (`Department research` of KRM, say): to take it over
+    would be to fight. Empty: nobody."""
+    for reference in manifest["metadata"].get("ownerReferences") or ():
+        if reference.get("controller"):
+            group = str(reference.get("apiVersion", "")).partition("/")[0]
+            return f"{reference.get('kind')} {reference.get('name')} ({group})"
+    return ""

@@ -1,0 +1,150 @@
+"""Muster's own reconciles and streams in the process of a test, on a cluster that answers over HTTP.
+
+What takes minutes with every process of `up` takes seconds so; the rows are the test's database.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.audit import Actor
+from accounts.models import User
+from clusters.connections import open_gateway
+from clusters.kube.client import KubeGateway
+from clusters.kubeconfig import ClusterAccess
+from clusters.management.commands.watch import find_interests
+from clusters.models import Cluster
+from clusters.rbac import ACCOUNT, NAMESPACE
+from clusters.services import register_cluster
+from clusters.watcher import store
+from clusters.watcher.cluster_watch import ClusterWatch
+from controlplane.reconcilers import RECONCILERS
+from core import leases
+from core.reconciling import reconcile_claimed
+from tests.cluster import platform
+from tests.contract.client import Api
+
+WATCHER = "the watcher of the tests"
+ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+MUSTER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
+QUIET_SECONDS = 60.0
+SOON = timedelta(seconds=20)
+
+
+@dataclass
+class World:
+    """One registered cluster, its watch, and who acts."""
+
+    cluster: Cluster
+    actor: Actor
+    watch: ClusterWatch | None = field(default=None)
+
+    @property
+    def gateway(self) -> KubeGateway:
+        """What the reconciles use."""
+        return open_gateway(Cluster.objects.get(pk=self.cluster.pk))
+
+    def settle(self, done: Callable[[], Any], what: str, seconds: float = QUIET_SECONDS) -> Any:
+        """Let streams and reconciles run until `done()` is true; its value."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self.run_due()
+            if found := done():
+                return found
+            assert time.monotonic() < deadline, f"waited {seconds:.0f} s for {what}: {self.rows()}"
+            time.sleep(0.05)
+
+    def run_due(self) -> None:
+        """One look of the watcher and of every reconcile that waits for something soon or has failed."""
+        if self.watch is not None:
+            self.watch.flush()
+        now = timezone.now()
+        for reconciler in RECONCILERS:
+            rows = reconciler.model._default_manager.all()
+            rows.filter(Q(next_check_at__lte=now + SOON) | Q(failures__gt=0)).update(next_check_at=now)
+            for pk, taken in leases.claim_due(reconciler.model, limit=500):
+                reconcile_claimed(reconciler, pk, taken)
+
+    def run_until_quiet(self) -> None:
+        """Until no row has failed, is being deleted or waits for something soon."""
+        self.settle(lambda: not any(self._waiting()), "nothing to be under way")
+
+    def _waiting(self) -> Iterator[bool]:
+        for reconciler in RECONCILERS[1:]:
+            rows = reconciler.model._default_manager.all()
+            yield rows.filter(
+                Q(next_check_at__lte=timezone.now() + SOON) | Q(failures__gt=0) | Q(deletion_requested_at__isnull=False)
+            ).exists()
+
+    def run_all(self) -> None:
+        """One resync: every row is looked at once."""
+        for reconciler in RECONCILERS:
+            reconciler.model._default_manager.update(next_check_at=timezone.now())
+        self.run_due()
+
+    def rows(self) -> list[Any]:
+        """How every row is, for messages."""
+        return [
+            (reconciler.label, str(row), row.phase, [(c["type"], c["status"], c["message"]) for c in row.conditions])
+            for reconciler in RECONCILERS
+            for row in reconciler.model._default_manager.order_by("pk")
+        ]
+
+
+@contextmanager
+def connected(access: ClusterAccess, admin: User, name: str = "real") -> Iterator[World]:
+    """Muster with a cluster registered, watching it."""
+    actor = Actor(admin, "api")
+    world = World(register_cluster(actor, name=name, access=access), actor)
+    assert store.claim(world.cluster.pk, WATCHER)
+    world.watch = ClusterWatch(world.cluster, WATCHER, find_interests())
+    world.watch.start_reading()
+    try:
+        yield world
+    finally:
+        world.watch.stop()
+        world.gateway.close()
+
+
+def put_nodes(api: Api) -> None:
+    """Three nodes that KWOK plays on a real cluster, with 8 GPUs each, two of the kind h200."""
+    amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"}
+    for name, gpu in (("gpu-1", "h200"), ("gpu-2", "h200"), ("gpu-3", "l40")):
+        labels = {"gpu": gpu, ZONE: "z1", RACK: "r1", "kubernetes.io/hostname": name}
+        body = {
+            "metadata": {"name": name, "labels": labels, "annotations": {platform.MANAGED: "fake"}},
+            "status": {"capacity": amounts, "allocatable": amounts},
+        }
+        assert api.post("/api/v1/nodes", body).status == 201
+        assert api.merge(f"/api/v1/nodes/{name}/status", {"status": body["status"]}).status == 200
+
+
+def audited(log: Path, user: str = MUSTER) -> Iterator[dict[str, Any]]:
+    """The requests of one user in an API server's audit log, in order."""
+    for line in log.read_text().splitlines():
+        event = json.loads(line)
+        if event["user"]["username"] == user:
+            yield event
+
+
+def used(events: Sequence[dict[str, Any]]) -> set[str]:
+    """The permissions that these requests needed, `verb resource.group`. To apply what is not there is to create it."""
+    found = set()
+    for event in events:
+        about = event.get("objectRef")
+        if about is None or about.get("apiGroup") == "authorization.k8s.io":
+            continue  # versions, discovery and reviews of one's own rights: every account may
+        resource = about["resource"] + (f"/{about['subresource']}" if "subresource" in about else "")
+        resource += f".{about['apiGroup']}" if about.get("apiGroup") else ""
+        found.add(f"{event['verb']} {resource}")
+        if event["verb"] == "patch" and event.get("responseStatus", {}).get("code") == 201:
+            found.add(f"create {resource}")
+    return found
