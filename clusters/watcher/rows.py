@@ -30,6 +30,8 @@ GPU_FRACTION_ANNOTATION = "gpu-fraction"
 GPU_FRACTION_DEVICES_ANNOTATION = "gpu-fraction-num-devices"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_COUNT = 2**31 - 1
+# Of one node, where each is a square of the map; time-sliced ones come in hundreds. More is a mistake of somebody's.
+MAX_DEVICES = 4096
 MAX_BIG = 2**63 - 1
 
 
@@ -38,7 +40,7 @@ def node_row(node: wire.NodeObject) -> Node:
     spec, status = node.spec or wire.NodeSpec(), node.status or wire.NodeStatus()
     labels = node.metadata.labels or {}
     capacity, allocatable = status.capacity or {}, status.allocatable or {}
-    gpus = whole(capacity.get(GPU_RESOURCE, 0))
+    gpus = _devices(capacity.get(GPU_RESOURCE, 0))
     usable = allocatable.get(GPU_RESOURCE, None if GPU_RESOURCE in capacity else 0)
     ready = next((c.status for c in status.conditions or () if c.type == "Ready"), "Unknown")
     return Node(
@@ -50,9 +52,9 @@ def node_row(node: wire.NodeObject) -> Node:
         cordoned=spec.unschedulable,
         gpu_type=labels.get(GPU_PRODUCT_LABEL, "")[:100],
         gpu_capacity=gpus,
-        gpu_allocatable=None if usable is None else whole(usable),
+        gpu_allocatable=None if usable is None else _devices(usable),
         gpu_memory_mib=_memory_mib(labels.get(GPU_MEMORY_LABEL)),
-        mig={key: whole(value) for key, value in capacity.items() if key.startswith(MIG_PREFIX)},
+        mig={key: _devices(value) for key, value in capacity.items() if key.startswith(MIG_PREFIX)},
         cpu_millicores=_number(to_millicores, capacity.get("cpu", 0)),
         memory_bytes=_number(to_whole, capacity.get("memory", 0)),
         pod_slots=whole(capacity.get("pods", 0)),
@@ -86,7 +88,7 @@ def pod_row(pod: wire.PodObject) -> Pod:
         gated=bool(spec.scheduling_gates),
         reason=reason[:64],
         message=message[:4000],
-        restarts=min(sum(c.restart_count for c in status.container_statuses or ()), MAX_COUNT),
+        restarts=min(max(sum(c.restart_count for c in status.container_statuses or ()), 0), MAX_COUNT),
         image=(spec.containers[0].image if spec.containers else "")[:500],
         address=status.pod_ip[:64],
         deletion_requested_at=moment(meta.deletion_timestamp),
@@ -159,8 +161,12 @@ def moment(text: str | None) -> datetime | None:
 
 
 def whole(value: wire.Quantity) -> int:
-    """A count of devices; 0 where it is unreadable."""
+    """A count; 0 where it is unreadable."""
     return min(_number(to_whole, value), MAX_COUNT)
+
+
+def _devices(value: wire.Quantity) -> int:
+    return min(whole(value), MAX_DEVICES)
 
 
 def _identity(meta: wire.Meta) -> dict[str, Any]:

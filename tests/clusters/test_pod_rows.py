@@ -7,7 +7,7 @@ import pytest
 from clusters import wire
 from clusters.models import Cluster, Pod
 from clusters.watcher import store
-from clusters.watcher.rows import pod_row
+from clusters.watcher.rows import node_row, pod_row
 from tests.clusters.objects import node, pod
 from tests.clusters.test_watcher import KINDS, ME, batch_of, decoded
 
@@ -33,6 +33,18 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     manifest["metadata"]["annotations"] = annotations
 
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
+
+
+@pytest.mark.parametrize("amount", ["99999999999999999999", "1e18", "2147483648"])
+def test_a_node_that_counts_more_gpus_than_can_be_drawn_counts_the_most_that_can(amount: str) -> None:
+    """Each GPU is a square of the map: 2^31 of them would take the memory of every process that draws them."""
+    manifest = node("n", gpus=8)
+    amounts = {"nvidia.com/gpu": amount, "nvidia.com/mig-1g.12gb": amount}
+    manifest["status"] |= {"capacity": amounts, "allocatable": amounts}
+
+    row = node_row(decoded(manifest, wire.NodeObject))
+
+    assert (row.gpu_capacity, row.gpu_allocatable, row.mig) == (4096, 4096, {"nvidia.com/mig-1g.12gb": 4096})
 
 
 def test_an_init_container_that_cannot_start_is_the_reason() -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from clusters.operators.dynamo.graph import GPU, Component, Graph
 from clusters.operators.dynamo.render import resource_names, runtime_namespace
 from clusters.operators.objects import find_condition, spec_of, status_of
+from simulator.actors.exporters.load import devices
 from simulator.client import Object
 
 
@@ -114,4 +115,4 @@ def _levels(graph: Graph, pcs: Object | None, generation: int) -> Sequence[Objec
 def _gpus(component: Component) -> int:
     resources = component.main.get("resources") or {}
     limits = resources.get("limits") or resources.get("requests") or {}
-    return int(limits.get(GPU, 0))
+    return devices(limits.get(GPU, 0))

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 from clusters.operators.objects import annotations_of, labels_of, spec_of
+from simulator.actors.quantities import parse_quantity
 from simulator.client import Object
 
 SUB_TYPE = "nvidia.com/dynamo-sub-component-type"
@@ -16,6 +17,7 @@ WARM_UP_S = 20.0
 IDLE_WATTS, IDLE_CELSIUS = 70.0, 31.0
 BUSY_WATTS, BUSY_CELSIUS = 690.0, 72.0
 IDLE_MEMORY_MIB = 4
+MAX_DEVICES = 4096
 
 
 class GpuLoad(NamedTuple):
@@ -86,12 +88,20 @@ def unit(text: str) -> float:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
 
+def devices(amount: object) -> int:
+    """How many GPUs a quantity counts, none of one that is no count; each of them is measured, so there is a bound."""
+    try:
+        return min(max(int(parse_quantity(amount)), 0), MAX_DEVICES)
+    except ValueError:
+        return 0
+
+
 def gpus_of(pod: Object) -> int:
     """Whole GPUs that the pod's containers have."""
     total = 0
     for container in spec_of(pod).get("containers") or ():
         resources = container.get("resources") or {}
-        total += int((resources.get("limits") or resources.get("requests") or {}).get("nvidia.com/gpu", 0))
+        total += devices((resources.get("limits") or resources.get("requests") or {}).get("nvidia.com/gpu", 0))
     return total
 
 

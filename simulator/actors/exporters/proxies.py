@@ -24,7 +24,7 @@ from simulator.actors.context import Context
 from simulator.actors.exporters import kai_metrics
 from simulator.actors.exporters.dcgm import Gpu, assign, exposition, idle_gpu
 from simulator.actors.exporters.dynamo_metrics import frontend_metrics, model_of, worker_metrics
-from simulator.actors.exporters.load import load_of
+from simulator.actors.exporters.load import devices, load_of
 from simulator.actors.kubelet.nodes import GPU
 from simulator.actors.kubelet.pods import BY_NODE
 from simulator.client import Object
@@ -37,6 +37,7 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 EXPORTER_LABEL = "app"
 EXPORTER = "nvidia-dcgm-exporter"
 EXPORTER_PORT = 9400
+DEFAULT_MEMORY_MIB = 81559
 FRONTEND_PORT, SYSTEM_PORT = 8000, 9090
 COMPONENT_TYPE = "nvidia.com/dynamo-component-type"
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
@@ -129,9 +130,12 @@ class Exporters:
     def node_metrics(self, node: Object) -> str:
         """dcgm-exporter's text of one node now."""
         name = node["metadata"]["name"]
-        capacity = int((status_of(node).get("capacity") or {}).get(GPU, 0))
-        healthy = int((status_of(node).get("allocatable") or {}).get(GPU, 0))
-        memory = int(labels_of(node).get("nvidia.com/gpu.memory", "81559"))
+        capacity = devices((status_of(node).get("capacity") or {}).get(GPU, 0))
+        healthy = devices((status_of(node).get("allocatable") or {}).get(GPU, 0))
+        labelled = labels_of(node).get("nvidia.com/gpu.memory", "")
+        memory = (
+            int(labelled) if labelled.isascii() and labelled.isdigit() and len(labelled) < 10 else DEFAULT_MEMORY_MIB
+        )
         now = self._context.now().timestamp()
         running = [pod for pod in self._pods.by_index(BY_NODE, name) if _occupies(pod)]
         assigned = assign(running, healthy, self._devices.get(name, {}))

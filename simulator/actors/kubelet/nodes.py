@@ -16,6 +16,7 @@ from clusters.operators.objects import (
 )
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
+from simulator.actors.exporters.load import devices
 from simulator.actors.kubelet.lifecycle import Step, status_at
 from simulator.actors.kubelet.pods import BY_NODE
 from simulator.client import Object
@@ -111,7 +112,8 @@ class NodeLifecycle(Controller):
         capacity = (status_of(node).get("capacity") or {}).get(GPU)
         if capacity is None:
             return
-        wanted = str(int(capacity) - min(self._unhealthy(node), int(capacity)))
+        count = devices(capacity)
+        wanted = str(count - min(self._unhealthy(node), count))
         if (status_of(node).get("allocatable") or {}).get(GPU) != wanted:
             await self.context.put_status(NODE, node, {"allocatable": {GPU: wanted}})
 
