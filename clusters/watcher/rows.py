@@ -32,7 +32,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_COUNT = 2**31 - 1
 # Of one node, where each is a square of the map; time-sliced ones come in hundreds. More is a mistake of somebody's.
 MAX_DEVICES = 4096
-MAX_BIG = 2**63 - 1
+# Bytes and millicores: a pebibyte, so that the sum over thousands of odd rows is a number of the database still.
+MAX_AMOUNT = 2**50
 
 
 def node_row(node: wire.NodeObject) -> Node:
@@ -180,7 +181,7 @@ def _identity(meta: wire.Meta) -> dict[str, Any]:
 
 def _number(parse: Any, value: wire.Quantity) -> int:
     try:
-        return int(min(max(parse(value), 0), MAX_BIG))
+        return int(min(max(parse(value), 0), MAX_AMOUNT))
     except InvalidInput:
         return 0
 

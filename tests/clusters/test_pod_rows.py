@@ -3,9 +3,10 @@
 from decimal import Decimal
 
 import pytest
+from django.db.models import Sum
 
 from clusters import wire
-from clusters.models import Cluster, Pod
+from clusters.models import Cluster, Node, Pod
 from clusters.watcher import store
 from clusters.watcher.rows import node_row, pod_row
 from tests.clusters.objects import node, pod
@@ -45,6 +46,22 @@ def test_a_node_that_counts_more_gpus_than_can_be_drawn_counts_the_most_that_can
     row = node_row(decoded(manifest, wire.NodeObject))
 
     assert (row.gpu_capacity, row.gpu_allocatable, row.mig) == (4096, 4096, {"nvidia.com/mig-1g.12gb": 4096})
+
+
+def test_one_node_of_absurd_size_leaves_sums_over_nodes_within_the_database(mine: Cluster) -> None:
+    """SQLite's SUM fails beyond int64, PostgreSQL's column too: 9 EiB of one node would take every page of quota."""
+    odd = node("odd")
+    odd["status"]["capacity"] = {"cpu": "1e60", "memory": "9999999999Ei", "pods": "110"}
+
+    store.write_batch(
+        mine.pk,
+        ME,
+        KINDS["nodes"],
+        batch_of(*(decoded(item, wire.NodeObject) for item in (odd, node("even"), node("third")))),
+    )
+
+    sums = Node.objects.aggregate(cpu=Sum("cpu_millicores"), memory=Sum("memory_bytes"))
+    assert sums == {"cpu": 2**50 + 2 * 64_000, "memory": 2**50 + 2 * 512 * 2**30}
 
 
 def test_an_init_container_that_cannot_start_is_the_reason() -> None:
