@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_QUEUE, KAI_TOPOLOGY, NAMESPACE, NODE
+from simulator.actors.exporters.load import LOAD
 from simulator.client import Object
 from simulator.fleets.hardware import HOSTNAME, RACK, TEAM_POOL, ZONE, Machine, node_manifest
 from simulator.fleets.platform import Entry, exporter_pods, platform, queue
@@ -58,7 +59,7 @@ def small() -> Iterator[Entry]:
 
 
 def foreign() -> Iterator[Entry]:
-    """A namespace, a queue, a topology and an aggregated graph that nobody made through Muster."""
+    """A namespace, a queue, a topology and an aggregated graph that nobody made through Muster; its GPUs do nothing."""
     yield NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SANDBOX}}
     yield KAI_QUEUE, queue(SANDBOX, gpus=2)
     yield (
@@ -103,7 +104,7 @@ def _graph() -> Object:
                     "name": "VllmWorker",
                     "type": "worker",
                     "replicas": 2,
-                    "podTemplate": {"spec": {"containers": [worker]}},
+                    "podTemplate": {"metadata": {"annotations": {LOAD: "idle"}}, "spec": {"containers": [worker]}},
                 },
             ],
         },

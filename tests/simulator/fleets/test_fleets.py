@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from clusters.kinds import DEPLOYMENT, NODE, POD
+from clusters.kinds import DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT, NODE, POD
 from simulator.api.bootstrap import bootstrap
 from simulator.api.inprocess import InProcessClient
 from simulator.api.server import Server
@@ -42,6 +42,9 @@ def test_the_small_fleet_has_one_of_each_oddity_and_the_empty_one_none():
     assert unhealthy == ["gpu-a3-2"]
     measured = {b["spec"]["nodeName"] for kind, b in FLEETS["small"]() if kind is POD}
     assert {n["metadata"]["name"] for n in small} - measured == {"gpu-b2-2"}
+    [trial] = [body for kind, body in FLEETS["small"]() if kind is DYNAMO_GRAPH_DEPLOYMENT]
+    idle = [c["name"] for c in trial["spec"]["components"] if "idle" in str(c["podTemplate"].get("metadata"))]
+    assert idle == ["VllmWorker"]
     assert not any(n["spec"].get("unschedulable") for n in empty)
     assert {n["status"]["allocatable"][GPU] for n in empty} == {"8"}
 
