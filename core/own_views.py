@@ -46,7 +46,7 @@ def keep_view(user: Any, *, table: str, label: str, query: str) -> OwnView:
         raise InvalidInput.of("label", _("A view needs a name"), allowed)
     if not query:
         raise InvalidInput.of("query", _("This view is the whole list"), _("a filter, a search, a sort or columns"))
-    if not table or len(table) > 63 or len(query) > MAX_QUERY:
+    if not table or len(table) > 63 or "\x00" in table or len(query) > MAX_QUERY:
         raise InvalidInput.of("query", _("This view cannot be kept"), _("at most %(limit)d") % {"limit": MAX_QUERY})
     if OwnView.objects.filter(user=user, table=table).exclude(label=label).count() >= MAX_VIEWS:
         allowed = _("at most %(limit)d") % {"limit": MAX_VIEWS}
@@ -57,7 +57,11 @@ def keep_view(user: Any, *, table: str, label: str, query: str) -> OwnView:
 
 def forget_view(user: Any, pk: str) -> OwnView:
     """Forget one of the person's own. Raises `NotFound`."""
-    found = OwnView.objects.filter(user=user, pk=int(pk)).first() if pk.isascii() and pk.isdigit() else None
+    found = (
+        OwnView.objects.filter(user=user, pk=int(pk)).first()
+        if pk.isascii() and pk.isdigit() and len(pk) < 19
+        else None
+    )
     if found is None:
         raise NotFound
     found.delete()

@@ -67,3 +67,24 @@ def test_queries_that_break_others_are_a_400(admin, client_of, query):
 
     assert (answer.status_code, answer.json()["code"]) == (400, 400)
     assert answer.json()["faults"][0]["field"]
+
+
+def test_a_form_of_another_session_is_answered_by_a_page_of_ours(admin):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin)
+
+    answer = client.post("/departments/new/", {"name": "x", "csrfmiddlewaretoken": "a" * 64})
+
+    assert answer.status_code == 403
+    assert "The page is out of date" in answer.content.decode()
+    assert "<style" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("fields", [{"name": "x" * 2**21}, {f"f{i}": "1" for i in range(1001)}])
+def test_a_form_that_is_too_large_is_answered_by_a_page_of_ours(admin, client_of, fields):
+    body = "&".join(f"{name}={value}" for name, value in fields.items())
+
+    answer = client_of(admin).post("/departments/new/", body, content_type="application/x-www-form-urlencoded")
+
+    assert answer.status_code == 400
+    assert "The request cannot be read" in answer.content.decode()

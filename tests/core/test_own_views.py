@@ -90,3 +90,13 @@ def test_a_view_whose_filter_is_gone_still_opens(page, admin):
 
     assert own(page) == [("old", 3, False)]
     assert "There is no field" in page.get(f"{PATH}?filter=colour%3D%3Dred").content.decode()
+
+
+@pytest.mark.parametrize("pk", ["9" * 5000, "9" * 30, "\u00b2", "-1", "x", ""])
+def test_a_view_that_cannot_be_is_not_found(page, pk):
+    assert page.post("/views", {"path": PATH, "forget": pk}).status_code == 404
+
+
+def test_a_list_with_a_name_that_postgresql_cannot_hold_has_no_views(page):
+    assert keep(page, table="a\x00b").status_code == 400
+    assert not OwnView.objects.exists()
