@@ -37,7 +37,7 @@ def timeline(user: Any, row: DesiredState, objects: Iterable[tuple[str, str]]) -
 
 
 def _audit(entry: AuditEntry) -> dict[str, Any]:
-    changed = ", ".join(sorted(entry.after or {}))
+    changed = ", ".join(sorted(set(entry.after or {}) - {"impact"}))
     action = str(_ACTIONS.get(entry.action, entry.action))
     text = f"{action}: {changed}" if changed and entry.action == "update" else action
     return {"at": entry.at, "status": "info", "text": text, "source": f"{entry.subject} · {entry.source}", "count": 1}

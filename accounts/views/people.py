@@ -82,8 +82,9 @@ def user_password(request: HttpRequest, pk: str) -> HttpResponse:
         return _password_page(request, user, services.reset_password(actor_of(request), user=user))
 
     context = _confirm(user, _("Reset the password of %(name)s"), _("Reset password"))
-    ends = _("every session and token of theirs: they are signed out everywhere")
-    return shared.confirm_page(request, {**context, "hits": shared.hits(ends, icon="log-out")}, act)
+    ends = shared.hits(_("every session and token of theirs: they are signed out everywhere"), icon="log-out")
+    lead = _("They get a temporary password, which is shown once. It ends:")
+    return shared.confirm_page(request, {**context, "hits": ends, "lead": lead, "act_icon": "key"}, act)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -96,7 +97,7 @@ def user_logout(request: HttpRequest, pk: str) -> HttpResponse:
     lead = _("They can sign in again at once. It ends:")
     return shared.confirm_page(
         request,
-        {**context, "hits": ends, "lead": lead},
+        {**context, "hits": ends, "lead": lead, "act_icon": "log-out"},
         lambda: services.force_logout(actor_of(request), user=user),
     )
 
@@ -121,7 +122,7 @@ def user_disable(request: HttpRequest, pk: str) -> HttpResponse:
     lead = _("Their access rules and keys are kept for when they are enabled again. It ends:")
     return shared.confirm_page(
         request,
-        {**context, "hits": ends, "lead": lead},
+        {**context, "hits": ends, "lead": lead, "act_icon": "ban"},
         lambda: services.set_enabled(actor_of(request), user=user, enabled=False),
     )
 

@@ -81,7 +81,8 @@ function themed(layout) {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     hoverlabel: { bgcolor: "var(--overlay)", bordercolor: "var(--line-strong)", font: { color: "var(--text)" } },
-    xaxis: { ...axis, showgrid: false, ...layout.xaxis },
+    // Ticks without colour keep the first moment clear of the lowest figure.
+    xaxis: { ...axis, showgrid: false, ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)", ...layout.xaxis },
     yaxis: { ...axis, rangemode: "tozero", ...layout.yaxis },
   };
 }

@@ -33,6 +33,11 @@ function fold() {
   document.querySelector("[data-action=fold]")?.setAttribute("aria-expanded", String(folded));
 }
 
+// What is drawn with the theme's colours is drawn anew when the system changes its own.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  document.dispatchEvent(new CustomEvent("muster:theme"));
+});
+
 const ACTIONS = {
   theme: switchTheme,
   nav: () => setDrawer(true),
