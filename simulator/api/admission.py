@@ -55,6 +55,16 @@ def _same(new: Object, old: Object) -> bool:
     return annotations and new.get("spec") == old.get("spec")
 
 
+def _require_same_priority(spec: Object, computed: int, pod: str) -> None:
+    given = spec.get("priority")
+    if given is not None and given != computed:
+        why = (
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"computed {computed} from the given PriorityClass name"
+        )
+        raise forbidden("", "pods", pod, why)
+
+
 def _priority(server: "Server", spec: Object, pod: str) -> Object:
     classes = server.store.collection(("scheduling.k8s.io", "priorityclasses")).entries
     name = spec.get("priorityClassName")
@@ -64,6 +74,7 @@ def _priority(server: "Server", spec: Object, pod: str) -> Object:
             raise forbidden("", "pods", pod, f"no PriorityClass with name {name} was found")
     else:
         found = next((entry for entry in classes.values() if entry.object.get("globalDefault")), None)
+    _require_same_priority(spec, found.object.get("value", 0) if found else 0, pod)
     if found is None:
         return {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
     return {

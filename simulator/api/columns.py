@@ -263,8 +263,8 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         _wide("Count", lambda body: body.get("count", 1), "integer"),
         _wide("Name", lambda body: body["metadata"]["name"]),
     ),
-    "secrets": (Column("Type", lambda body: body.get("type", "")), Column("Data", _size, "integer"), AGE),
-    "configmaps": (Column("Data", _size, "integer"), AGE),
+    "secrets": (Column("Type", lambda body: body.get("type", "")), Column("Data", _size), AGE),
+    "configmaps": (Column("Data", _size), AGE),
     "serviceaccounts": (Column("Secrets", lambda body: len(body.get("secrets") or []), "integer"), AGE),
     "endpointslices": (
         Column("AddressType", lambda body: body.get("addressType", "")),

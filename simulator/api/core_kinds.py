@@ -21,7 +21,16 @@ from simulator.api.schema import Schema
 from simulator.client import Object
 
 _SCHEMAS = Path(__file__).with_name("schemas") / "core.json"
-_GENERATED = {"deployments", "daemonsets", "replicasets", "jobs", "statefulsets", "pods", "customresourcedefinitions"}
+_GENERATED = {
+    "priorityclasses",
+    "deployments",
+    "daemonsets",
+    "replicasets",
+    "jobs",
+    "statefulsets",
+    "pods",
+    "customresourcedefinitions",
+}
 
 
 @cache

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Prepare = Callable[["Server", Object, Object | None], Object]
 Follow = Callable[["Server", Entry], None]
 
+PODS: CollectionName = ("", "pods")
 NAMESPACES: CollectionName = ("", "namespaces")
 CRDS: CollectionName = ("apiextensions.k8s.io", "customresourcedefinitions")
 _POD_SPEC = {
@@ -126,6 +127,17 @@ def node(server: "Server", new: Object, old: Object | None) -> Object:
     return result
 
 
+def rbac_binding(server: "Server", new: Object, old: Object | None) -> Object:
+    """Roles and users are of RBAC's own group."""
+    group = "rbac.authorization.k8s.io"
+    reference = {"apiGroup": group, **(new.get("roleRef") or {})}
+    subjects = [
+        {"apiGroup": group, **each} if each.get("kind") in ("User", "Group") else each
+        for each in new.get("subjects") or []
+    ]
+    return {**new, "roleRef": reference} | ({"subjects": subjects} if subjects else {})
+
+
 def priority_class(server: "Server", new: Object, old: Object | None) -> Object:
     return {"preemptionPolicy": "PreemptLowerPriority", **new}
 
@@ -144,6 +156,22 @@ def _workload(new: Object, spec: Object, old: Object | None) -> Object:
     if old is None:
         result["status"] = {}
     return result
+
+
+def event(server: "Server", new: Object, old: Object | None) -> Object:
+    """Go writes all of an event's times and sources, empty or not."""
+    texts = {"reportingComponent": "", "reportingInstance": "", "source": {}}
+    return {"eventTime": None, "firstTimestamp": None, "lastTimestamp": None, **texts, **new}
+
+
+def pod_status(new: Object) -> Object:
+    """Go writes both times of a condition, empty or not."""
+    status = new.get("status") or {}
+    conditions = status.get("conditions")
+    if not conditions or all("lastProbeTime" in one and "lastTransitionTime" in one for one in conditions):
+        return new
+    times = {"lastProbeTime": None, "lastTransitionTime": None}
+    return {**new, "status": {**status, "conditions": [{**times, **one} for one in conditions]}}
 
 
 def _pod_spec(given: Object) -> Object:
@@ -238,6 +266,9 @@ PREPARE: dict[CollectionName, Prepare] = {
     ("apps", "daemonsets"): daemon_set,
     ("batch", "jobs"): job,
     ("scheduling.k8s.io", "priorityclasses"): priority_class,
+    ("rbac.authorization.k8s.io", "rolebindings"): rbac_binding,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): rbac_binding,
+    ("", "events"): event,
     CRDS: custom_resource_definition,
 }
 # These look at more than the spec.

@@ -12,6 +12,7 @@ from simulator.client import Object
 Check = Callable[[Object, Object | None], list[FieldError]]
 
 _EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
+_MOST_DATA = 1024 * 1024
 _POD_CHANGES = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
     "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
@@ -66,14 +67,37 @@ def service(new: Object, old: Object | None) -> list[FieldError]:
 
 
 def secret(new: Object, old: Object | None) -> list[FieldError]:
-    errors = _keys(new)
+    errors = _keys(new) + _too_large(new, "data") + _secret_parts(new)
     if old is not None and new.get("type") != old.get("type"):
         errors.append(field_invalid("type", new.get("type"), "field is immutable"))
     return errors + _immutable_data(new, old)
 
 
 def config_map(new: Object, old: Object | None) -> list[FieldError]:
-    return _keys(new) + _immutable_data(new, old)
+    return _keys(new) + _too_large(new, "") + _immutable_data(new, old)
+
+
+_REQUIRED_PARTS = {
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+}
+
+
+def _secret_parts(new: Object) -> list[FieldError]:
+    data = new.get("data") or {}
+    wanted = _REQUIRED_PARTS.get(str(new.get("type")), ())
+    return [field_required(f"data[{key}]") for key in wanted if key not in data]
+
+
+def _too_large(new: Object, path: str) -> list[FieldError]:
+    """Data of a secret or config map together: at most 1 MiB."""
+    size = sum(len(str(text).encode()) for text in (new.get("data") or {}).values())
+    size += sum(len(str(text)) * 3 // 4 for text in (new.get("binaryData") or {}).values())
+    if size <= _MOST_DATA:
+        return []
+    return [FieldError(path or "[]", "FieldValueTooLong", f"Too long: may not be more than {_MOST_DATA} bytes")]
 
 
 def priority_class(new: Object, old: Object | None) -> list[FieldError]:
@@ -119,7 +143,17 @@ def node(new: Object, old: Object | None) -> list[FieldError]:
 def binding(new: Object, old: Object | None) -> list[FieldError]:
     """RBAC bindings: the role cannot be changed."""
     if old is not None and new.get("roleRef") != old.get("roleRef"):
-        return [field_invalid("roleRef", new.get("roleRef"), "cannot change roleRef")]
+        reference = new.get("roleRef") or {}
+        shown = {name: reference.get(name[0].lower() + name[1:], "") for name in ("APIGroup", "Kind", "Name")}
+        shown["APIGroup"] = reference.get("apiGroup", "")
+        return [field_invalid("roleRef", shown, "cannot change roleRef")]
+    wrong = [
+        field_unsupported(f"subjects[{index}].kind", subject.get("kind"), ["ServiceAccount", "User", "Group"])
+        for index, subject in enumerate(new.get("subjects") or [])
+        if subject.get("kind") not in ("ServiceAccount", "User", "Group")
+    ]
+    if wrong:
+        return wrong
     if not (new.get("roleRef") or {}).get("name"):
         return [field_required("roleRef.name")]
     return []
@@ -154,10 +188,22 @@ def custom_resource_definition(new: Object, old: Object | None) -> list[FieldErr
 def _pod_update(spec: Object, old: Object) -> list[FieldError]:
     if spec == old:
         return []
+    if _changes_tolerations(spec, old):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        return [field_forbidden("spec.tolerations", text)]
     if _fixed_part(spec) == _fixed_part(old):
         return []
     text = f"pod updates may not change fields other than {_POD_CHANGES}"
     return [field_forbidden("spec", text)]
+
+
+def _changes_tolerations(spec: Object, old: Object) -> bool:
+    kept = [_toleration(each) for each in spec.get("tolerations") or []]
+    return any(_toleration(each) not in kept for each in old.get("tolerations") or [])
+
+
+def _toleration(toleration: Object) -> Object:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
 def _fixed_part(spec: Object) -> Object:
@@ -195,7 +241,9 @@ def _selecting(new: Object, old: Object | None) -> list[FieldError]:
     selector = spec.get("selector")
     template = spec.get("template") or {}
     if not selector:
-        return [field_required("spec.selector")]
+        text = "`selector` does not match template `labels`"
+        labels = (template.get("metadata") or {}).get("labels")
+        return [field_required("spec.selector"), field_invalid("spec.template.metadata.labels", labels, text)]
     if old is not None and selector != (old.get("spec") or {}).get("selector"):
         return [field_invalid("spec.selector", selector, "field is immutable")]
     labels = (template.get("metadata") or {}).get("labels") or {}
@@ -216,7 +264,12 @@ def _keys(new: Object) -> list[FieldError]:
                     "or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
                 )
                 errors.append(field_invalid(f"{field}[{key}]", key, text))
-    return errors
+            elif key in (".", "..") or key.startswith(".."):
+                text = f"must not be '{key}'" if key in (".", "..") else "must not start with '..'"
+                errors.append(field_invalid(f"{field}[{key}]", key, text))
+    both = set(new.get("data") or {}) & set(new.get("binaryData") or {})
+    text = "duplicate of key present in binaryData"
+    return errors + [field_invalid(f"data[{key}]", key, text) for key in sorted(both)]
 
 
 def _immutable_data(new: Object, old: Object | None) -> list[FieldError]:

@@ -147,7 +147,8 @@ def _columns(version: Object) -> tuple[Column, ...]:
             column["type"],
             column.get("format", ""),
             column.get("priority", 0),
-            column.get("description", ""),
+            column.get("description")
+            or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
         )
         for column in given
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from simulator.api.errors import bad_request, field_invalid, invalid
+from simulator.api.go_base64 import illegal_base64
 from simulator.api.requests import WriteOptions
 from simulator.api.resources import Resource
 from simulator.api.schema import FREE_FORM, has_bad_quantity, mismatch, prune
@@ -29,7 +30,20 @@ def decode(
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     metadata = new.get("metadata")
     new["metadata"] = dict(metadata) if isinstance(metadata, dict) else {}
+    if "metadata" not in kept:
+        _warn_of_owners(new["metadata"], warnings)
     return new
+
+
+def _warn_of_owners(metadata: Object, warnings: list[str]) -> None:
+    uids = [str(owner.get("uid", "")) for owner in metadata.get("ownerReferences") or []]
+    twice = sorted({uid for uid in uids if uids.count(uid) > 1})
+    if twice:
+        warnings.append(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            + ", ".join(twice)
+        )
 
 
 def _check_kind(resource: Resource, body: Object, warnings: list[str]) -> None:
@@ -55,6 +69,10 @@ def _check_kind(resource: Resource, body: Object, warnings: list[str]) -> None:
     )
 
 
+# Fields that hold bytes.
+_BYTES = {("", "secrets"): "data", ("", "configmaps"): "binaryData"}
+
+
 def _check_types(resource: Resource, body: Object) -> None:
     """Types of a core kind's fields, and of anybody's metadata, are read by Go before anything is validated."""
     schema = schema_of(resource)
@@ -71,6 +89,13 @@ def _check_types(resource: Resource, body: Object) -> None:
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: quantities must match the '
             "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
+    encoded = body.get(_BYTES.get(resource.storage, ""))
+    for text in encoded.values() if isinstance(encoded, dict) and wrong is None else ():
+        position = illegal_base64(text)
+        if position is not None:
+            kind = resource.kind
+            why = f"illegal base64 data at input byte {position}"
+            raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
     if wrong is not None:
         kind = resource.kind
         raise bad_request(

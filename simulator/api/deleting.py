@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from simulator.api.server import Server
 
 _CLEANUP = "customresourcecleanup.apiextensions.k8s.io"  # the objects of a CRD go before it
+# Kinds whose deletion is answered with the object, not with a Status.
+RETURNED = frozenset(
+    ("", plural) for plural in ("pods", "services", "serviceaccounts", "resourcequotas", "persistentvolumeclaims")
+)
 _GC_FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 
 
@@ -33,6 +37,16 @@ def delete(server: "Server", target: Target, options: DeleteOptions) -> Entry | 
         server.store.remove(resource.storage, entry.key)
         return None
     return _mark(server, target, entry, finalizers, grace)
+
+
+def last_state(server: "Server", target: Target, entry: Entry) -> Entry:
+    """What is answered for the kinds in `RETURNED`: pods are marked, whether or not they wait."""
+    version = server.store.resource_version
+    metadata = {**entry.metadata, "resourceVersion": str(version)}
+    if target.resource.storage == ("", "pods"):
+        metadata |= {"deletionTimestamp": server.now(), "deletionGracePeriodSeconds": 0}
+        metadata["generation"] = int(metadata.get("generation", 0)) + 1
+    return Entry(entry.key, {**entry.object, "metadata": metadata}, version)
 
 
 def delete_collection(server: "Server", target: Target, listing: ListOptions, options: DeleteOptions) -> list[Entry]:

@@ -1,13 +1,17 @@
 """Discovery: which groups, versions and resources are served, in the old format and in the aggregated one."""
 
+import base64
+import hashlib
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from simulator.api.http import json_response, page_not_found
-from simulator.api.resources import Resource
+from simulator.api.resources import REVIEW_VERBS, Resource
 from simulator.api.server import Server
 from simulator.client import Object
 
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # Response kind of subresources that answer with another kind than their resource's.
 _OTHER_KINDS: dict[str, tuple[str, str, str]] = {
@@ -31,7 +35,8 @@ _SUBRESOURCE_VERBS: dict[str, list[str]] = {
 
 
 def answer(server: Server, request: Request) -> Response:
-    """Answer `/api`, `/apis` and what lies directly below; 404 in plain text for the rest."""
+    """Answer `/api`, `/apis` and what lies directly below; 404 in plain text for the rest. Raises 403."""
+    server.authorize_path(request.scope["user"], request.method, request.url.path)
     parts = [part for part in request.url.path.split("/") if part]
     aggregated = "as=APIGroupDiscoveryList" in request.headers.get("accept", "")
     if parts == ["api"]:
@@ -50,6 +55,10 @@ def _served(server: Server) -> dict[str, list[str]]:
         for group, versions in server.registry.groups().items()
     }
     return {group: versions for group, versions in served.items() if versions}
+
+
+def _subresources(resource: Resource) -> list[str]:
+    return sorted(resource.subresources, reverse=resource.custom)  # status before scale
 
 
 def _below(server: Server, parts: list[str]) -> Response:
@@ -90,8 +99,8 @@ def _group(server: Server, group: str) -> Object:
 def _resources(server: Server, group: str, version: str) -> Object:
     listed: list[Object] = []
     for resource in _sorted(server.registry.in_version(group, version)):
-        listed.append(_resource(resource))
-        listed += [_subresource(resource, name) for name in sorted(resource.subresources)]
+        listed.append(_resource(server, resource))
+        listed += [_subresource(resource, name) for name in _subresources(resource)]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -100,19 +109,23 @@ def _resources(server: Server, group: str, version: str) -> Object:
     }
 
 
-def _resource(resource: Resource) -> Object:
+def _resource(server: Server, resource: Resource) -> Object:
     kind = resource.kind
     entry: Object = {
         "name": kind.plural,
         "singularName": resource.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": list(resource.verbs),
+        "verbs": list(_CUSTOM_VERBS if resource.custom else resource.verbs),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
+    if resource.verbs != REVIEW_VERBS:
+        stored = server.stored_resource(resource).kind
+        name = f"{stored.group}/{stored.version}/{stored.kind}".encode()
+        entry["storageVersionHash"] = base64.b64encode(hashlib.sha256(name).digest()[:8]).decode()
     return entry
 
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.api.column_texts import table_columns
 from simulator.api.reading import Event, Page
 from simulator.api.resources import Resource
 from simulator.api.store import Entry, encode_json
-from simulator.api.tables import table_columns, table_row
-from simulator.api.versions import encoded, in_version
+from simulator.api.tables import table_row
+from simulator.api.versions import encoded, encoded_item, in_version
 from simulator.client import Object
 
 
@@ -63,9 +64,13 @@ def page(resource: Resource, found: Page, form: Form) -> bytes:
         items = [encode_json(partial(resource, entry, form)) for entry in found.entries]
         head = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{form.version}"}
     else:
-        items = [encoded(resource, entry) for entry in found.entries]
+        items = [encoded_item(resource, entry) for entry in found.entries]
+        if resource.custom:
+            metadata.setdefault("continue", "")
         head = {"kind": resource.items_kind, "apiVersion": resource.kind.api_version}
     prefix = encode_json({**head, "metadata": metadata})[:-1]
+    if form.kind and not items:  # Go has no list then
+        return prefix + b',"items":null}'
     return prefix + b',"items":[' + b",".join(items) + b"]}"
 
 
@@ -121,8 +126,8 @@ def _table(resource: Resource, entries: list[Entry], metadata: Object, form: For
         row: Object = {"cells": table_row(resource, in_version(resource, entry))}
         if form.include == "Object":
             row["object"] = in_version(resource, entry)
-        elif form.include != "None":
-            row["object"] = partial(resource, entry, form)
+        else:
+            row["object"] = None if form.include == "None" else partial(resource, entry, form)
         rows.append(row)
     return encode_json(
         {

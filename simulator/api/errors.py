@@ -162,7 +162,7 @@ def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiEr
     """422 over field errors; one is printed bare, several in brackets, repeated ones once; all are causes."""
     unique = list(dict.fromkeys(errors))
     text = str(unique[0]) if len(unique) == 1 else "[" + ", ".join(map(str, unique)) + "]"
-    details: Object = {"name": name, "kind": kind} if name else {"kind": kind}
+    details: Object = {key: value for key, value in (("name", name), ("kind", kind)) if value}
     if group:
         details["group"] = group
     details["causes"] = [{"reason": error.type, "message": error.detail, "field": error.path} for error in errors]

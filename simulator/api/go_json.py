@@ -15,6 +15,7 @@ _AFTER = {
     "Invalid control character at": "in string literal",
 }
 _LITERALS = ("true", "false", "null")
+_BEYOND_ASCII = 0x7F
 _SUMMARY = 30
 
 
@@ -32,6 +33,8 @@ def read(raw: bytes) -> Any:
 
 def complaint(raw: bytes) -> str:
     """What Go says about a text that is no JSON."""
+    if raw and raw[0] >= _BEYOND_ASCII:
+        return f"invalid character '\\u{raw[0]:04x}' looking for beginning of value"
     text = raw.decode(errors="replace")
     try:
         json.loads(text, parse_constant=_refuse_constant)

@@ -78,7 +78,8 @@ def parse_body(raw: bytes, content_type: str, wanted: str = "") -> Any:
         return protobuf.decode(raw)
     if media not in _MEDIA:
         text = "the body of the request was in an unknown format - accepted media types include: "
-        raise ApiError(415, "UnsupportedMediaType", text + "application/json, application/yaml")
+        media = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        raise ApiError(415, "UnsupportedMediaType", text + media)
     if not raw.strip() and not wanted:
         return None
     try:

@@ -40,11 +40,11 @@ _VALUE_TEXT = (
 Check = Callable[[str], list[str]]
 
 
-def _matcher(pattern: str, text: str, limit: int) -> Check:
+def _matcher(pattern: str, text: str, limit: int, unit: str = "bytes") -> Check:
     compiled = re.compile(pattern)
 
     def check(value: str) -> list[str]:
-        problems = [] if len(value) <= limit else [f"must be no more than {limit} bytes"]
+        problems = [] if len(value) <= limit else [f"must be no more than {limit} {unit}"]
         if compiled.fullmatch(value) is None:
             problems.append(text)
         return problems
@@ -52,10 +52,11 @@ def _matcher(pattern: str, text: str, limit: int) -> Check:
     return check
 
 
-subdomain = _matcher(_SUBDOMAIN, _SUBDOMAIN_TEXT, 253)
+subdomain = _matcher(_SUBDOMAIN, _SUBDOMAIN_TEXT, 253, "characters")
 label = _matcher(_LABEL, _LABEL_TEXT, 63)
 dns1035 = _matcher(_DNS1035, _DNS1035_TEXT, 63)
 label_value = _matcher(_VALUE, _VALUE_TEXT, 63)
+_prefix = _matcher(_SUBDOMAIN, _SUBDOMAIN_TEXT, 253)
 _name_part = _matcher(_QUALIFIED, _QUALIFIED_TEXT, 63)
 
 
@@ -82,7 +83,7 @@ def qualified_name(value: str) -> list[str]:
     if slash:
         if not prefix:
             problems.append("prefix part must be non-empty")
-        problems += [f"prefix part {text}" for text in (subdomain(prefix) if prefix else [])]
+        problems += [f"prefix part {text}" for text in (_prefix(prefix) if prefix else [])]
     if not name:
         return [*problems, "name part must be non-empty"]
     return problems + [text if text.startswith("name part") else f"name part {text}" for text in _name_part(name)]

@@ -62,9 +62,8 @@ def apply(server: "Server", target: Target, body: Any, options: WriteOptions) ->
     _require_object(body)
     kind = resource.kind
     if body.get("apiVersion") != kind.api_version or body.get("kind") != kind.kind:
-        raise bad_request(
-            f"invalid object type: {body.get('apiVersion', '')}, Kind={body.get('kind', '')} is not {kind.kind}"
-        )
+        group, _, version = str(body.get("apiVersion") or "").rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={body.get('kind') or ''}")
     applied = _declared(resource, target, body)
     if (applied.get("metadata") or {}).get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
@@ -77,6 +76,9 @@ def apply(server: "Server", target: Target, body: Any, options: WriteOptions) ->
     if entry is None:
         if target.subresource:
             raise not_found(kind.group, kind.plural, target.name)
+        if not (applied.get("metadata") or {}).get("name"):
+            why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+            raise bad_request(why)
         outcome = managed.apply(schema, None, applied, manager, server.now(), force=options.force)
         written = writing.create(server, target, body, options, managed=outcome.managed)
         return _as_applied(resource, written, outcome.merged)
@@ -154,7 +156,7 @@ def _strategic_value(schema: Schema, target: Any, value: Any) -> Any:
     if isinstance(value, list) and key and all(isinstance(item, dict) for item in value):
         return _strategic_list(schema, key, target if isinstance(target, list) else [], value)
     if isinstance(value, list) and schema.list_type == "set" and isinstance(target, list):
-        return target + [item for item in value if item not in target]
+        return value + [item for item in target if item not in value]
     return value
 
 

@@ -3,9 +3,7 @@
 from typing import TYPE_CHECKING
 
 from simulator.api import deleting
-from simulator.api.decoding import schema_of
 from simulator.api.errors import bad_request, conflict
-from simulator.api.managed import Manager, record_update
 from simulator.api.reading import get_entry
 from simulator.api.requests import DeleteOptions, Target, WriteOptions
 from simulator.api.store import Entry
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 def bind(
     server: "Server", namespace: str, name: str, node: str, options: WriteOptions, annotations: Object | None = None
 ) -> None:
-    """POST pods/binding: assign once; the node need not exist, as at a real API server."""
+    """POST pods/binding: assign once; the node need not exist and nobody owns what is written, as at a real server."""
     resource = server.registry.find("", "v1", "pods")
     assert resource is not None  # noqa: S101 - pods are always served
     target = Target(resource, namespace, name)
@@ -40,9 +38,6 @@ def bind(
     new = {**entry.object, "metadata": metadata, "spec": {**spec, "nodeName": node}}
     new["status"] = _scheduled(entry.object.get("status") or {}, server.now())
     if not options.dry_run:
-        manager = Manager(options.field_manager, "Update", "v1", "binding")
-        schema = schema_of(resource)
-        metadata["managedFields"] = record_update(schema, entry.object, new, manager, server.now())
         server.store.put(resource.storage, entry.key, new)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from simulator.api import go_json
 from simulator.api.errors import ApiError, bad_request, not_found
 from simulator.api.label_selectors import label_selector
 from simulator.api.requests import Target
@@ -251,14 +252,24 @@ def _version(text: str, prefix: str = "") -> int:
 
 
 def _token(version: int, last: Key) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(_Continue(version, *last))).decode()
+    return base64.urlsafe_b64encode(msgspec.json.encode(_Continue(version, *last))).decode().rstrip("=")
 
 
 def _parse_token(text: str) -> _Continue:
+    strange = next((index for index, sign in enumerate(text) if not (sign.isalnum() or sign in "-_")), None)
+    if strange is not None:
+        raise _no_token(f"illegal base64 data at input byte {strange}")
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(text), type=_Continue)
-    except (ValueError, msgspec.DecodeError) as error:
-        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+        return msgspec.json.decode(raw, type=_Continue)
+    except msgspec.ValidationError as error:
+        raise _no_token('server does not recognize this encoded version ""') from error
+    except msgspec.DecodeError as error:
+        raise _no_token(go_json.complaint(raw)) from error
+
+
+def _no_token(why: str) -> ApiError:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def _continue_expired(token: _Continue) -> ApiError:

@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from simulator.api import deleting, encoding, patching, reading, reviews, subresources, writing
-from simulator.api.errors import ApiError
+from simulator.api.errors import ApiError, bad_request
+from simulator.api.go_json import summary
 from simulator.api.http import (
     JSON,
     bytes_response,
@@ -31,10 +32,14 @@ Change = Callable[["Server", Request, Target, bytes], Response]
 _PATCHES = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH, patching.APPLY_PATCH)
 
 
+_FORMS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+
+
 async def answer(server: "Server", request: Request, path: ResourcePath) -> Response:
     """Answer a request for a resource; raises ApiError."""
     resource = server.find(path.group, path.version, path.plural)
     if resource is None:
+        server.authorize_unknown(request.scope["user"], request.method, path)
         if any(not each.custom for each in server.registry.in_version(path.group, path.version)):
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         return page_not_found()
@@ -67,21 +72,40 @@ def _read(server: "Server", request: Request, target: Target) -> Response:
     query = request.query_params
     form = encoding.form_of(request.headers.get("accept", JSON), query.get("includeObject", ""))
     if form is None:
-        return PlainTextResponse("406: Not Acceptable", 406)
+        raise _not_acceptable(request.headers.get("accept", ""))
     if is_true(query, "watch"):
         return _watch(server, query, target, form)
     if target.name:
+        _require_version(query)
         return bytes_response(encoding.one(target.resource, reading.get_entry(server, target), form))
     found = reading.list_entries(server, target, list_options(query))
     return bytes_response(encoding.page(target.resource, found, form))
 
 
+def _not_acceptable(accept: str) -> ApiError:
+    if "as=" in accept:
+        text = f"only the following media types are accepted: {', '.join(_FORMS)}"
+    else:
+        streams = ", ".join(f"{form};stream=watch" for form in (_FORMS[0], _FORMS[2]))
+        text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_FORMS)}, {streams}"
+    return ApiError(406, "NotAcceptable", text)
+
+
 def _watch(server: "Server", query: Query, target: Target, form: encoding.Form) -> Response:
     options = list_options(query)
+    _require_version(query)
     server.require_list_conversion(target.resource)
     reading.Matcher(target.resource, target.name, options)
     events = reading.watch(server, target, options)
     return StreamingResponse(_lines(target, events, form), media_type=JSON)
+
+
+def _require_version(query: Query) -> None:
+    """Raises the 500 that a get or a watch answers to a version that is no number."""
+    text = query.get("resourceVersion", "")
+    if text and not text.isdigit():
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise ApiError(500, "", f'resourceVersion: Invalid value: "{text}": {why}')
 
 
 async def _lines(
@@ -102,22 +126,32 @@ async def _lines(
 
 def _create(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
-    if target.resource.verbs == REVIEW_VERBS:
-        return json_response(reviews.answer(server, request.scope["user"], target, body), 201)
+    _require_kind(target, body, raw)
     options = write_options(request)
+    if target.resource.verbs == REVIEW_VERBS:
+        return json_response(reviews.answer(server, options, target, body), 201)
     return _written(target, options, lambda: writing.create(server, target, body, options))
 
 
 def _update(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     body = parse_body(raw, request.headers.get("content-type", JSON), target.resource.kind.kind)
+    _require_kind(target, body, raw)
     options = write_options(request)
     return _written(target, options, lambda: writing.update(server, target, body, options))
+
+
+def _require_kind(target: Target, body: Object, raw: bytes) -> None:
+    """Only core kinds are known by their path; raises the 400 of another object that says none."""
+    if target.resource.custom and not body.get("kind"):
+        kind, text = target.resource.kind.kind, raw.decode(errors="replace")
+        why = f"Object 'Kind' is missing in '{text}'"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summary(raw)})")
 
 
 def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     media = request.headers.get("content-type", "").partition(";")[0].strip()
     if media not in _PATCHES:
-        return PlainTextResponse("415: Unsupported Media Type", 415)
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     body = parse_patch(raw, media)
     options = write_options(request)
     if media == patching.APPLY_PATCH:
@@ -127,17 +161,27 @@ def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Re
 
 def _delete(server: "Server", request: Request, target: Target, raw: bytes) -> Response:
     body = parse_body(raw, request.headers.get("content-type", JSON))
+    _require_delete_options(body)
     query = request.query_params
     options = delete_options(query, request.scope["user"], body)
     if not target.name:
         found = deleting.delete_collection(server, target, list_options(query), options)
         page = reading.Page(found, str(server.store.resource_version), "", None)
         return bytes_response(encoding.page(target.resource, page, encoding.Form()))
-    uid = reading.get_entry(server, target).uid
+    before = reading.get_entry(server, target)
     left = deleting.delete(server, target, options)
+    if left is None and target.resource.storage in deleting.RETURNED:
+        left = deleting.last_state(server, target, before)
     if left is not None:
         return bytes_response(encoding.one(target.resource, left, encoding.Form()))
-    return json_response(_deleted(target, uid))
+    return json_response(_deleted(target, before.uid))
+
+
+def _require_delete_options(body: Object | None) -> None:
+    kind, version = (body or {}).get("kind", ""), (body or {}).get("apiVersion", "")
+    if kind not in ("", "DeleteOptions"):
+        scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" {scheme}')
 
 
 def _written(target: Target, options: WriteOptions, write: Callable[[], Written]) -> Response:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simulator.api.errors import ApiError, bad_request
-from simulator.api.rbac import Attributes, allows, rules_of
-from simulator.api.requests import Target, User
+from simulator.api.decoding import schema_of
+from simulator.api.errors import ApiError, bad_request, field_invalid, invalid
+from simulator.api.managed import Manager, record_update
+from simulator.api.rbac import SUPERUSERS, Attributes, allows, rules_of
+from simulator.api.requests import Target, User, WriteOptions
 from simulator.client import Object
 
 if TYPE_CHECKING:
@@ -14,17 +16,46 @@ if TYPE_CHECKING:
 Review = Callable[["Server", User, Object, Target], Object]
 
 
-def answer(server: "Server", user: User, target: Target, body: Any) -> Object:
+def answer(server: "Server", options: WriteOptions, target: Target, body: Any) -> Object:
     """The review with its status; raises 400 for a body that is none."""
     if not isinstance(body, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {target.resource.kind.kind})")
     kind = target.resource.kind
-    status = _REVIEWS[kind.plural](server, user, body.get("spec") or {}, target)
-    metadata = {"creationTimestamp": server.now()} if kind.plural == "selfsubjectreviews" else {}
-    answered: Object = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+    if kind.plural.endswith("accessreviews"):
+        _require_one(target, body.get("spec") or {})
+    status = _REVIEWS[kind.plural](server, options.user, body.get("spec") or {}, target)
+    answered: Object = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": {}}
     if "spec" in body:
-        answered["spec"] = body["spec"]
+        answered["spec"] = {key: _without_empty(part) for key, part in body["spec"].items()}
+    if kind.plural == "selfsubjectreviews":
+        answered["metadata"] = {"creationTimestamp": server.now()}
+    elif managed := _managed(server, target, answered, options):
+        answered["metadata"] = {"managedFields": managed}
     return {**answered, "status": status}
+
+
+def _managed(server: "Server", target: Target, answered: Object, options: WriteOptions) -> list[Object]:
+    manager = Manager(options.field_manager, "Update", target.resource.kind.api_version, "")
+    return record_update(schema_of(target.resource), None, answered, manager, server.now())
+
+
+def _without_empty(part: Any) -> Any:
+    return {key: value for key, value in part.items() if value != ""} if isinstance(part, dict) else part
+
+
+def _require_one(target: Target, spec: Object) -> None:
+    """Raises the 422 of a review that asks for nothing or for two things."""
+    paths, resources = spec.get("nonResourceAttributes"), spec.get("resourceAttributes")
+    if paths and resources:
+        shown = {"Path": paths.get("path", ""), "Verb": paths.get("verb", "")}
+        text = "cannot be specified in combination with resourceAttributes"
+        error = field_invalid("spec.nonResourceAttributes", shown, text)
+    elif not paths and not resources:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        error = field_invalid("spec.resourceAttributes", None, text)
+    else:
+        return
+    raise invalid(target.resource.kind.group, "", "", [error])
 
 
 def _self_access(server: "Server", user: User, spec: Object, target: Target) -> Object:
@@ -39,7 +70,7 @@ def _subject_access(server: "Server", user: User, spec: Object, target: Target) 
 def _access(server: "Server", user: User, spec: Object) -> Object:
     reason = allows(server.store, user, _attributes(spec))
     status: Object = {"allowed": bool(reason)}
-    if reason:
+    if reason and SUPERUSERS not in user.groups:
         status["reason"] = reason
     return status
 

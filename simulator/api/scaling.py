@@ -30,7 +30,7 @@ def set_scale(server: "Server", target: Target, body: Any, options: WriteOptions
     if version and str(version) != str(entry.resource_version):
         raise modified(kind.group, kind.plural, target.name)
     replicas = (body.get("spec") or {}).get("replicas", 0)
-    if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
+    if not target.resource.custom and (isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0):
         error = field_invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", target.name, [error])
     scale = target.resource.scale

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from simulator.api import core_kinds, crds, writing
 from simulator.api.errors import ApiError
 from simulator.api.hooks import ServerHooks
+from simulator.api.paths import ResourcePath
 from simulator.api.rbac import Attributes, require
 from simulator.api.requests import Target, User, WriteOptions
 from simulator.api.resources import Registry, Resource
@@ -138,6 +139,18 @@ class Server:
             storage = self.store.collection(target.resource.storage)
             if target.key not in storage.entries:  # to apply what is not there is to create it
                 require(self.store, user, replace(wanted, verb="create"))
+
+    def authorize_path(self, user: User, method: str, path: str) -> None:
+        """Raises 403 unless RBAC allows a path that belongs to no resource."""
+        require(self.store, user, Attributes(method.lower(), path=path))
+
+    def authorize_unknown(self, user: User, method: str, path: ResourcePath) -> None:
+        """The same for a resource that is not served: whether it is there is told only to who may ask."""
+        verb = _VERBS.get(method, method.lower())
+        if not path.name:
+            verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
+        wanted = Attributes(verb, path.group, path.plural, path.subresource, path.namespace or "", path.name)
+        require(self.store, user, wanted)
 
     def wake(self) -> None:
         """Let every watch look again."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, ALWAYS_PREPARED, PREPARE
+from simulator.api.core_strategies import AFTER_CREATE, AFTER_UPDATE, ALWAYS_PREPARED, PODS, PREPARE, pod_status
 from simulator.api.errors import FieldError, field_forbidden
 from simulator.api.resources import Resource
 from simulator.api.store import CollectionName, Entry
@@ -43,6 +43,8 @@ def forbidden_finalizers(added: list[str]) -> FieldError:
 
 def prepare(server: "Server", resource: Resource, new: Object, old: Object | None) -> Object:
     """Defaults of core kinds, and the status a new object starts with."""
+    if resource.storage == PODS:
+        new = pod_status(new)
     prepared = PREPARE.get(resource.storage)
     if prepared is not None:
         untouched = old is not None and "spec" in old and new.get("spec") is old["spec"]
@@ -58,10 +60,13 @@ _FILLED_IN: dict[CollectionName, frozenset[str]] = {
     ("", "services"): frozenset({"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}),
     ("", "namespaces"): frozenset({"finalizers"}),
 }
+_EVENTS: CollectionName = ("", "events")
 
 
 def owned_by_creator(resource: Resource, new: Object, given: Object) -> Object:
     """The parts of a new object that its creator owns: no status, and nothing that was filled in later."""
+    if resource.storage == _EVENTS:
+        return {key: value for key, value in new.items() if key in given or key == "metadata"}
     filled = _FILLED_IN.get(resource.storage, frozenset())
     asked = given.get("spec") or {}
     owned = {key: value for key, value in new.items() if key != "status"}

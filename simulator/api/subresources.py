@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from simulator.api import encoding, garbage, logs, patching, pods, proxying, scaling
-from simulator.api.errors import ApiError, field_invalid, invalid
-from simulator.api.http import JSON, bytes_response, json_response, page_not_found, parse_body, parse_patch, read_body
+from simulator.api.errors import ApiError, bad_request, field_invalid, field_unsupported, invalid
+from simulator.api.http import JSON, bytes_response, json_response, parse_body, parse_patch, read_body
 from simulator.api.options import delete_options, write_options
 from simulator.api.paths import ResourcePath
 from simulator.api.reading import get_entry
@@ -21,11 +21,11 @@ _MINIMUM_TOKEN_SECONDS = 600
 
 
 async def answer(server: Server, request: Request, target: Target, path: ResourcePath) -> Response:
-    """Answer, or raise ApiError; 404 in plain text for a subresource the kind does not have."""
+    """Answer, or raise ApiError: 404 for a subresource the kind does not have."""
     name = target.subresource
     endpoint = _ENDPOINTS.get(name)
     if endpoint is None or name not in target.resource.subresources:
-        return page_not_found()
+        raise ApiError(404, "NotFound", "the server could not find the requested resource")
     return await endpoint(server, request, target, path)
 
 
@@ -50,10 +50,21 @@ async def _binding(server: Server, request: Request, target: Target, path: Resou
     body = await _body(request)
     if request.method != "POST" or not isinstance(body, dict):
         raise _not_allowed()
-    node = (body.get("target") or {}).get("name", "")
-    annotations = (body.get("metadata") or {}).get("annotations")
-    pods.bind(server, target.namespace or "", target.name, node, write_options(request), annotations)
+    metadata, node = body.get("metadata") or {}, _bound_to(body)
+    if metadata.get("name", target.name) != target.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    options = write_options(request)
+    pods.bind(server, target.namespace or "", target.name, node, options, metadata.get("annotations"))
     return json_response(_success(), 201)
+
+
+def _bound_to(body: Object) -> str:
+    """The node's name; raises the 500 of another kind."""
+    bound = body.get("target") or {}
+    if bound.get("kind", "Node") not in ("", "Node"):
+        error = field_unsupported("target.kind", bound["kind"], ["Node", "<empty>"])
+        raise ApiError(500, "", str(error))
+    return str(bound.get("name") or "")
 
 
 async def _eviction(server: Server, request: Request, target: Target, path: ResourcePath) -> Response:

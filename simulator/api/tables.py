@@ -7,25 +7,12 @@ from simulator.api.resources import Column, Resource
 from simulator.client import Object
 
 
-def table_columns(resource: Resource) -> list[Object]:
-    columns = [Column("Name", lambda body: body["metadata"]["name"], format="name"), *_columns(resource)]
-    return [
-        {
-            "name": column.name,
-            "type": column.type,
-            "format": column.format,
-            "description": column.description,
-            "priority": column.priority,
-        }
-        for column in columns
-    ]
-
-
 def table_row(resource: Resource, body: Object) -> list[Any]:
-    return [body["metadata"].get("name", ""), *(column.value(body) for column in _columns(resource))]
+    return [body["metadata"].get("name", ""), *(column.value(body) for column in columns_of(resource))]
 
 
-def _columns(resource: Resource) -> tuple[Column, ...]:
+def columns_of(resource: Resource) -> tuple[Column, ...]:
+    """The columns beside the name."""
     return resource.columns or (AGE,)
 
 

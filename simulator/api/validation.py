@@ -16,7 +16,7 @@ def validate(resource: Resource, new: Object, old: Object | None, subresource: s
     """Every error, in the order of the API server: metadata first."""
     errors = _metadata(resource, new, old)
     if old is not None:
-        errors += errors  # generic code checks an update's metadata, and then the kind's own does again
+        errors *= 2 if resource.custom else 4  # generic code checks an update's metadata, the kind's own does again
     if resource.custom and resource.schema is not None:
         errors += schema_errors(resource, new, old, subresource)
         return errors
@@ -30,7 +30,7 @@ def _metadata(resource: Resource, new: Object, old: Object | None) -> list[Field
     metadata = new["metadata"]
     errors: list[FieldError] = []
     if old is None:
-        errors += _name(resource, str(metadata.get("name") or ""))
+        errors += _name(resource, str(metadata.get("name") or ""), str(metadata.get("generateName") or ""))
     elif metadata.get("labels") is old["metadata"].get("labels") and metadata.get("annotations") is old["metadata"].get(
         "annotations"
     ):
@@ -67,7 +67,7 @@ def _standard_finalizers(finalizers: list[str]) -> list[FieldError]:
     ]
 
 
-def _name(resource: Resource, name: str) -> list[FieldError]:
+def _name(resource: Resource, name: str, prefix: str) -> list[FieldError]:
     if not name:
         return [field_required("metadata.name", "name or generateName is required")]
     check = names.subdomain
@@ -77,4 +77,11 @@ def _name(resource: Resource, name: str) -> list[FieldError]:
         check = names.dns1035
     elif resource.kind.group == _RBAC:
         check = names.path_segment
-    return [field_invalid("metadata.name", name, text) for text in check(name)]
+    wrong = _generated(prefix, check) if prefix else []
+    errors = [field_invalid("metadata.generateName", prefix, text) for text in wrong]
+    return errors + [field_invalid("metadata.name", name, text) for text in check(name)]
+
+
+def _generated(prefix: str, check: names.Check) -> list[str]:
+    """A prefix may end with a dash, since letters follow."""
+    return check(prefix[:-1] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix)

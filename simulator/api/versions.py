@@ -22,6 +22,16 @@ def encoded(resource: Resource, entry: Entry) -> bytes:
     name = "json:" + resource.view_name
     found: bytes | None = entry.view(name)
     if found is None:
-        found = encode_json(in_version(resource, entry))
-        entry.remember(name, found)
+        body = {key: value for key, value in in_version(resource, entry).items() if key not in ("kind", "apiVersion")}
+        found = entry.remember(name, _head(resource) + encode_json(body)[1:])
     return found
+
+
+def encoded_item(resource: Resource, entry: Entry) -> bytes:
+    """The object's JSON as an item of a list: the kinds of the core are not said again."""
+    found = encoded(resource, entry)
+    return found if resource.custom else b"{" + found[len(_head(resource)) :]
+
+
+def _head(resource: Resource) -> bytes:
+    return f'{{"kind":"{resource.kind.kind}","apiVersion":"{resource.kind.api_version}",'.encode()

@@ -157,15 +157,18 @@ def _new_metadata(server: "Server", target: Target, body: Object) -> Object:
     metadata = _without_empty_parts(metadata)
     metadata["uid"] = server.new_uid()
     metadata["creationTimestamp"] = server.now()
-    metadata.pop("generation", None)
     if target.resource.generation:
         metadata["generation"] = 1
     return metadata
 
 
 def _without_empty_parts(metadata: Object) -> Object:
-    """Metadata pass through Go's struct, custom resources' too: empty maps and lists are left out."""
-    return {key: value for key, value in metadata.items() if value not in ({}, [], "") or key == "managedFields"}
+    """Metadata pass through Go's struct, custom resources' too: empty maps and lists are left out, owners twice too."""
+    kept = {key: value for key, value in metadata.items() if value not in ({}, [], "") or key == "managedFields"}
+    owners = kept.get("ownerReferences")
+    if owners:
+        kept["ownerReferences"] = [owner for index, owner in enumerate(owners) if owner not in owners[:index]]
+    return kept
 
 
 def _updated_metadata(resource: Resource, target: Target, old: Object, given: Object) -> Object:

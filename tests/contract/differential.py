@@ -1,25 +1,93 @@
-"""`python -m tests.contract.differential [OPERATIONS]`: random operations on both servers, 20,000 unless told else.
+"""Random operations on both servers, compared: `python -m tests.contract.differential [OPERATIONS] [SEED]`.
 
-Exit status 1 when an answer or an end state differed.
+20,000 operations unless told else. The same seed makes the same operations. Exit status 1 when an answer or an end
+state differed; what differed is printed.
 """
 
-import os
+import copy
+import json
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
-import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.contract import servers
+from tests.contract.client import Api
+from tests.contract.random_operations import Operation, play, sequences
 
 OPERATIONS = 20_000
+SHORTEST = 8
+AT_ONCE = 4
+END_STATES = ("config maps at the end", "widgets at the end")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first answer of a sequence that the simulator gave otherwise, and what was done before."""
+
+    sequence: list[Operation]
+    number: int
+    simulator: Any
+    real: Any
+
+    def __str__(self) -> str:
+        done = [*self.sequence, *END_STATES][: self.number + 1]
+        lines = [f"after {len(done) - 1} operations:", *(f"  {one}" for one in done)]
+        return "\n".join([*lines, f"simulator: {json.dumps(self.simulator)}", f"     real: {json.dumps(self.real)}"])
+
+
+def drawn(operations: int, number: int) -> list[list[Operation]]:
+    """Sequences of together at least so many operations, the same for the same seed."""
+    found: list[list[Operation]] = []
+
+    @seed(number)
+    @settings(
+        max_examples=operations // SHORTEST + 1,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(sequences)
+    def draw(sequence: list[Operation]) -> None:
+        if sum(map(len, found)) < operations:
+            found.append(sequence)
+
+    draw()
+    return found
+
+
+def differences(simulator: Api, real: Api, played: list[list[Operation]]) -> Iterator[Difference]:
+    """Play every sequence on both, some at a time, each in a namespace of its own."""
+
+    def compare(sequence: list[Operation]) -> Difference | None:
+        one, other = (play(copy.copy(api), sequence) for api in (simulator, real))
+        pairs = enumerate(zip(one, other, strict=True))
+        wrong = next(((number, pair) for number, pair in pairs if pair[0] != pair[1]), None)
+        return None if wrong is None else Difference(sequence, wrong[0], *wrong[1])
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from (found for found in pool.map(compare, played) if found is not None)
 
 
 def main() -> int:
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATIONS
-    os.environ["MUSTER_DIFFERENTIAL_OPERATIONS"] = str(wanted)
-    began = time.monotonic()
-    status = pytest.main(["-q", "-s", "-p", "no:randomly", str(Path(__file__).with_name("test_differential.py"))])
-    print(f"{time.monotonic() - began:.0f} s for at least {wanted} operations on both servers")
-    return int(status)
+    operations = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATIONS
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    played = drawn(operations, number)
+    with servers.simulator() as simulator, servers.real() as (real, _):
+        began = time.monotonic()
+        count = 0
+        for difference in differences(simulator, real, played):
+            count += 1
+            print(difference, flush=True)
+        seconds = time.monotonic() - began
+    total = sum(map(len, played))
+    print(f"{total} operations in {len(played)} sequences on both servers in {seconds:.0f} s: {count} differ")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract import recordings
 from tests.contract.client import Api
-from tests.contract.differences import DIFFERENCES
+from tests.contract.differences import DIFFERENCES, PAGE, as_table
 
 SCENARIOS = [
     pytest.param(subject, name, id=f"{subject}: {name}")
@@ -18,6 +18,12 @@ SCENARIOS = [
 def test_there_are_at_least_250_answers_recorded() -> None:
     answers = [one for subject in recordings.all_scenarios() for one in recordings.recorded(subject).values()]
     assert sum(map(len, answers)) >= 250
+
+
+def test_the_page_about_the_simulator_gives_the_reason_of_every_difference() -> None:
+    known = {f"{subject}: {name}" for subject, found in recordings.all_scenarios().items() for name in found}
+    assert {scenario for scenario, _ in DIFFERENCES} <= known
+    assert as_table() in PAGE.read_text(), "run python -m tests.contract.differences"
 
 
 @pytest.mark.parametrize(("subject", "name"), SCENARIOS)

@@ -161,7 +161,7 @@ class Http:
             response.release_conn()
 
     def create(self, kind: Kind, body: Object, namespace: str | None = None) -> Answer:
-        return self.ask("POST", kind.path(namespace), body)
+        return self.ask("POST", kind.path(namespace), {"apiVersion": kind.api_version, "kind": kind.kind, **body})
 
 
 @pytest.fixture(scope="session")

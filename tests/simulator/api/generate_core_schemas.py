@@ -62,6 +62,11 @@ GRANULAR_SELECTORS_ARE_ATOMIC = {"V1LabelSelector", "V1NodeSelector", "V1NodeSel
                                  "V1ConfigMapKeySelector", "V1ObjectFieldSelector", "V1ResourceFieldSelector",
                                  "V1SecretReference", "V1TypedLocalObjectReference", "CoreV1EndpointPort",
                                  "V1NodeSelectorRequirement", "V1RoleRef"}  # fmt: skip
+ATOMIC_MAPS = {
+    ("V1ServiceSpec", "selector"),
+    ("V1PodSpec", "nodeSelector"),
+    ("V1ReplicationControllerSpec", "selector"),
+}
 IDENTITY = {
     "CoreV1Event": "io.k8s.api.core.v1.Event",
     "EventsV1Event": "io.k8s.api.events.v1.Event",
@@ -126,6 +131,8 @@ def special(name: str, key: str, schema: dict[str, Any]) -> None:
         schema["x-kubernetes-list-map-keys"] = keys
     elif (name, key) in SETS:
         schema["x-kubernetes-list-type"] = "set"
+    if (name, key) in ATOMIC_MAPS:
+        schema["x-kubernetes-map-type"] = "atomic"
     if (name, key) in PATCH_KEYS:
         schema["x-kubernetes-patch-merge-key"] = PATCH_KEYS[(name, key)]
 

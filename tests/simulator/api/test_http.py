@@ -143,7 +143,8 @@ def test_discovery_in_both_formats(http: Http) -> None:
     assert resources["resources"] == [
         {
             "name": "topologies", "singularName": "topology", "namespaced": False, "kind": "Topology",
-            "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+            "verbs": ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+            "storageVersionHash": "I+z0IA97X7A=",
         }
     ]  # fmt: skip
     assert {"pods", "pods/status", "pods/log", "pods/binding"} <= {item["name"] for item in core["resources"]}

@@ -66,7 +66,7 @@ def test_strategic_directives() -> None:
 def test_strategic_finalizers_join_and_leave() -> None:
     target = {"finalizers": ["a", "b"]}
 
-    assert strategic(target, {"finalizers": ["c"]}, "V1ObjectMeta")["finalizers"] == ["a", "b", "c"]
+    assert strategic(target, {"finalizers": ["c"]}, "V1ObjectMeta")["finalizers"] == ["c", "a", "b"]
     left = strategic(target, {"$deleteFromPrimitiveList/finalizers": ["a"]}, "V1ObjectMeta")
     assert left["finalizers"] == ["b"]
 
