@@ -8,6 +8,7 @@ from scheduling.structs import Pod
 
 MAX_HOLDERS = 12
 MAX_ENDINGS = 5
+MAX_ENDED = 48
 
 
 def holders_in(
@@ -57,26 +58,36 @@ def holds(pod: Pod) -> bool:
 def endings(scene: Scene, holders: Sequence[Holder], others: Sequence[Holder] = ()) -> tuple[tuple[str, ...], ...]:
     """Sets of holders after whose end the group runs: single ones where one suffices, else one set without surplus.
 
-    ``holders`` are tried first; ``others`` only as far as these do not suffice.
+    ``holders`` are tried first; ``others`` only as far as these do not suffice. Nobody is named where it takes more
+    than `MAX_ENDED` ends.
     """
-    near = [holder.group for holder in holders][: min(MAX_HOLDERS, scene.effort)]
+    near = [holder.group for holder in holders]
     single: list[tuple[str, ...]] = []
-    for key in near:
+    for key in near[: min(MAX_HOLDERS, scene.effort)]:
         if len(single) < MAX_ENDINGS and scene.without((key,)).runs:
             single.append((key,))
-    if single:
+    if single or not scene.effort:
         return tuple(single)
-    chosen: list[str] = []
-    for key in [*near, *(holder.group for holder in others if holder.group not in near)][: scene.effort]:
-        chosen.append(key)
-        if scene.without(chosen).runs:
-            return (tuple(_needed(scene, chosen)),)
-    return ()
+    seen = set(near)
+    every = [*near, *(holder.group for holder in others if holder.group not in seen)][:MAX_ENDED]
+    if not every or not scene.without(every).runs:
+        return ()
+    return (tuple(_needed(scene, _fewest(scene, every))),)
+
+
+def _fewest(scene: Scene, every: Sequence[str]) -> list[str]:
+    """So many of them, from the first, that it runs after their end."""
+    low, high = 0, len(every)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if scene.without(every[:middle]).runs else (middle, high)
+    return list(every[:high])
 
 
 def _needed(scene: Scene, chosen: Sequence[str]) -> list[str]:
+    """Those without which it does not run, as far as there are tries for it; the last ones taken are tried last."""
     needed = list(chosen)
-    for key in list(chosen):
+    for key in list(chosen)[: scene.effort]:
         fewer = [each for each in needed if each != key]
         if fewer and scene.without(fewer).runs:
             needed = fewer

@@ -113,6 +113,18 @@ def _renamed_level(scene: Scene, subgroup: str, field: str, meant: str) -> Scene
     return changed
 
 
+def placement_wrong(scene: Scene) -> Iterator[Obstacle]:
+    """The pod group asks for another place than it was meant to."""
+    wanted, found = scene.wanted_placement, scene.group.topology
+    if wanted is not None and wanted != found:
+        cause = Cause(Code.PLACEMENT_WRONG, True, {"found": _shown(found), "wanted": _shown(wanted)})
+        yield Obstacle(cause, lambda each: each.with_group(topology=wanted))
+
+
+def _shown(constraint: TopologyConstraint) -> str:
+    return " ".join(filter(None, (constraint.topology, constraint.required, constraint.preferred)))
+
+
 def unlabelled(scene: Scene) -> Iterator[Obstacle]:
     """Nodes without some level's label: no pod under a constraint goes there, not even one that only prefers."""
     for name in sorted({each.tree.name for each in constrained(scene)}):

@@ -26,6 +26,14 @@ def pool_wrong(scene: Scene) -> Iterator[Obstacle]:
         yield Obstacle(cause, lambda each: each.with_group(pool=wanted))
 
 
+def queue_wrong(scene: Scene) -> Iterator[Obstacle]:
+    """The pod group names another queue than it was meant to."""
+    wanted, found = scene.wanted_queue, scene.group.queue
+    if wanted and found and wanted != found:
+        cause = Cause(Code.QUEUE_WRONG, True, {"found": found, "wanted": wanted})
+        yield Obstacle(cause, lambda each: each.with_group(queue=wanted))
+
+
 def shard_missing(scene: Scene) -> Iterator[Obstacle]:
     """No scheduler runs for the pool."""
     pool = scene.group.pool
@@ -271,6 +279,7 @@ def subtree(queues: QueueTree, name: str) -> frozenset[str]:
 
 QUEUE_FINDERS: tuple[Callable[[Scene], Iterator[Obstacle]], ...] = (
     pool_wrong,
+    queue_wrong,
     shard_missing,
     scheduler_hangs,
     queue_unusable,

@@ -16,7 +16,7 @@ from scheduling.placement import Placer
 from scheduling.session import Session
 from scheduling.shards import POOL_LABEL, of_pool
 from scheduling.state import Job, Status, Task
-from scheduling.structs import Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot
+from scheduling.structs import Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot, TopologyConstraint
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,17 @@ class Outcome:
 class Scene:
     """A snapshot (of one shard or of the whole cluster), the pod group that is asked about, and what else is known.
 
-    ``wanted_pool`` is the pool that it was meant for (None: as it says itself); ``shards`` the pools for which a
-    scheduler runs (None: not known); ``unhealthy`` GPU devices by node that exist but cannot be allocated.
+    ``wanted_pool``, ``wanted_queue`` and ``wanted_placement`` are what it was meant to have (None: as it says itself);
+    ``shards`` the pools for which a scheduler runs (None: not known); ``unhealthy`` GPU devices by node that exist but
+    cannot be allocated.
     """
 
     snapshot: Snapshot
     key: str
     config: SchedulerConfig = field(default_factory=SchedulerConfig)
     wanted_pool: str | None = None
+    wanted_queue: str | None = None
+    wanted_placement: TopologyConstraint | None = None
     shards: frozenset[str] | None = None
     unhealthy: Mapping[str, float] = field(default_factory=dict)
     effort: int = 24

@@ -15,6 +15,7 @@ class Code(StrEnum):
     """Why a pod group waits, in the order in which the causes block."""
 
     POOL_WRONG = "PoolWrong"
+    QUEUE_WRONG = "QueueNotArrived"
     SHARD_MISSING = "ShardMissing"
     SCHEDULER_HANGS = "SchedulerHangs"
     QUEUE_UNSET = "QueueUnset"
@@ -32,6 +33,7 @@ class Code(StrEnum):
     LEVEL_UNSET = "LevelUnset"
     LEVEL_UNKNOWN = "LevelUnknown"
     LEVELS_REVERSED = "LevelsReversed"
+    PLACEMENT_WRONG = "PlacementNotArrived"
     POOL_EMPTY = "PoolEmpty"
     LEVEL_TOO_SMALL = "LevelTooSmall"
     DEVICES_UNHEALTHY = "DevicesUnhealthy"

@@ -215,6 +215,7 @@ OPTIONS: Mapping[Code, Options] = {
 # The change that takes the cause away is itself something a person (or time) can do.
 PLAIN: Mapping[Code, Act] = {
     Code.POOL_WRONG: Act.SET_POOL,
+    Code.QUEUE_WRONG: Act.SUBMIT_AGAIN,
     Code.SHARD_MISSING: Act.MAKE_SHARD,
     Code.SCHEDULER_HANGS: Act.BREAK_CIRCLE,
     Code.QUEUE_MISSING: Act.MAKE_QUEUE,
@@ -225,6 +226,7 @@ PLAIN: Mapping[Code, Act] = {
     Code.PODS_MISSING: Act.WAIT_FOR_PODS,
     Code.PODS_GATED: Act.WAIT_FOR_GATES,
     Code.LEVELS_REVERSED: Act.PREFER_AS_REQUIRED,
+    Code.PLACEMENT_WRONG: Act.SUBMIT_AGAIN,
     Code.POOL_EMPTY: Act.ADD_NODES,
     Code.DEVICES_UNHEALTHY: Act.REPAIR_DEVICES,
     Code.POD_TOO_LARGE: Act.SMALLER_PODS,

@@ -63,7 +63,7 @@ def find_outside(facts: Facts) -> list[Finding]:
         return row
     if not [pod for pod in facts.pods if not pod.leaving]:
         return list(_no_pods(facts))
-    return [*_arrivals(facts), *_lost(facts), *_ungrouped(facts), *_pods(facts), *_kai(facts)]
+    return [*_lost(facts), *_ungrouped(facts), *_pods(facts), *_kai(facts)]
 
 
 def _row(facts: Facts) -> Iterator[Finding]:
@@ -120,16 +120,6 @@ def _down(facts: Facts, component: str, *parts: str) -> Iterator[Finding]:
             )
 
 
-def _arrivals(facts: Facts) -> Iterator[Finding]:
-    """Queue and placement that did not reach the pod group: what the scheduler does not read it does not heed."""
-    for type_, code in (("QueueArrived", "QueueNotArrived"), ("PlacementArrived", "PlacementNotArrived")):
-        condition = facts.condition(type_)
-        if condition is not None:
-            arguments = condition.get("arguments") or {}
-            names = {"wanted": str(arguments.get("wanted", "")), "found": str(arguments.get("found", ""))}
-            yield Finding(code, True, names)
-
-
 def _lost(facts: Facts) -> Iterator[Finding]:
     if facts.lost:
         yield Finding("NodeLost", False, {"nodes": ", ".join(facts.lost)}, {"nodes": len(facts.lost)})
@@ -162,13 +152,25 @@ def _pods(facts: Facts) -> Iterator[Finding]:
     """What keeps placed pods from starting, one finding for each kind of fault."""
     seen: set[tuple[str, str]] = set()
     for pod in facts.pods:
-        finding = None if pod.leaving or pod.ready else _pod(pod)
+        finding = None if pod.leaving or pod.ready else _pod(pod) or _mount(pod, facts)
         if finding is None:
             continue
         key = (finding.code, finding.names.get("object", ""))
         if key not in seen:
             seen.add(key)
             yield finding
+
+
+def _mount(pod: PodFacts, facts: Facts) -> Finding | None:
+    """A volume that cannot be set up: only the kubelet's events say so."""
+    if not pod.holds or pod.phase != "Pending":
+        return None
+    for reason, message in facts.events:
+        missing = _MISSING_OBJECT.search(message) if reason == "FailedMount" else None
+        if missing:
+            names = {"pod": pod.name, "kind": missing[1].lower(), "object": missing[2]}
+            return Finding("SecretMissing", True, names, words=(message,))
+    return None
 
 
 def _pod(pod: PodFacts) -> Finding | None:

@@ -16,7 +16,7 @@ from scheduling.diagnosis_scene import Outcome
 from scheduling.diagnosis_structs import Cause, Holder
 from scheduling.remedy_structs import Act, Remedy, Step
 from topology.models import NodePool
-from workloads.diagnosis import WorkloadDiagnosis, diagnose_workload
+from workloads.diagnosis import GroupDiagnosis, WorkloadDiagnosis, diagnose_workload
 from workloads.diagnosis_names import Namer, keys_in
 from workloads.diagnosis_outside import Finding
 from workloads.diagnosis_sentences import RULED_OUT
@@ -52,7 +52,6 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
             if (told["code"], told["text"]) not in seen:
                 seen.add((told["code"], told["text"]))
                 causes.append(told)
-    groups = diagnosis.groups[:1]
     return {
         "workloadId": str(workload.pk),
         "state": diagnosis.state,
@@ -60,8 +59,8 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
         "observedAt": diagnosis.observed_at.isoformat().replace("+00:00", "Z") if diagnosis.observed_at else None,
         "verdict": _verdict(namer, diagnosis, causes),
         "causes": causes,
-        "remedies": [_remedy(namer, workload, each) for group in groups for each in group.remedies],
-        "ruledOut": [_ruled(each) for group in groups for each in group.ruled],
+        "remedies": _remedies(namer, workload, diagnosis.groups),
+        "ruledOut": list(dict.fromkeys(_ruled(each) for group in diagnosis.groups[:1] for each in group.ruled)),
         "schedulerWords": list(diagnosis.words),
         "notConsidered": list(diagnosis.unknown),
     }
@@ -189,6 +188,28 @@ def _holder(namer: Namer, holder: Holder, resource: str) -> Json:
         "pods": holder.pods,
         "preemptible": holder.preemptible,
     }
+
+
+def _remedies(namer: Namer, workload: Workload, groups: Sequence[GroupDiagnosis]) -> list[Json]:
+    """Each once; with the gang that it lets run, where several wait."""
+    told: list[Json] = []
+    seen: set[tuple[str, ...]] = set()
+    for group in groups:
+        gang = _gang(group.key) if len(groups) > 1 else ""
+        for each in group.remedies:
+            made = _remedy(namer, workload, each) | {"gang": gang}
+            texts = tuple(step["text"] for step in made["steps"])
+            if texts not in seen:
+                seen.add(texts)
+                told.append(made)
+    return told
+
+
+def _gang(key: str) -> str:
+    """What a gang is called beside its graph's other ones: KAI's names are `pg-<gang>-<uid>`."""
+    name = key.partition("/")[2]
+    found = re.fullmatch(r"pg-(.+?)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", name)
+    return found[1] if found else name
 
 
 def _remedy(namer: Namer, workload: Workload, remedy: Remedy) -> Json:

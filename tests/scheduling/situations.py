@@ -244,6 +244,13 @@ def _everywhere(scene: Scene) -> Mapping[str, object]:
 
 BREAKS: tuple[Break, ...] = (
     Break(Code.POOL_WRONG, lambda s, _: replace(s.with_group(pool="b"), wanted_pool=""), subject="pool"),
+    Break(
+        Code.QUEUE_WRONG,
+        lambda s, _: replace(s.with_group(queue="nowhere"), wanted_queue="q"),
+        lambda _: {"found": "nowhere", "wanted": "q"},
+        QUEUE_GONE,
+        "queue",
+    ),
     Break(Code.SHARD_MISSING, lambda s, _: replace(s, shards=frozenset({"other"})), subject="shard"),
     Break(Code.SCHEDULER_HANGS, _hang, lambda _: {"queues": "x, y"}),
     Break(Code.QUEUE_UNSET, lambda s, _: s.with_group(queue=""), hides=QUEUE_GONE, subject="queue"),

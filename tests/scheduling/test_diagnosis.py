@@ -328,3 +328,29 @@ def test_pods_that_never_fit_a_rack_in_pieces_are_told_from_too_few_gpus() -> No
     cause = only(of(Cluster(*four(), topologies=(RACKS,)).gang("g", 5, 5, 5, topology=within("rack", "rack"))))
     assert (cause.code, cause.numbers["asked"], cause.numbers["largest"]) == (Code.LEVEL_TOO_SMALL, 15, 16)
     assert (cause.numbers["pods"], cause.numbers["fit"], cause.numbers["largestPod"]) == (3, 2, 5)
+
+
+def test_a_placement_that_nobody_asked_for_is_named_before_the_level_is_called_too_small() -> None:
+    cluster = Cluster(*four(), topologies=(RACKS,)).gang("g", 8, 8, 8, topology=within("rack", "rack"))
+    cause = only(of(cluster, wanted_placement=TopologyConstraint()))
+    assert (cause.code, cause.names) == (Code.PLACEMENT_WRONG, {"found": "topo rack rack", "wanted": ""})
+
+
+def test_a_placement_that_does_not_hinder_is_no_cause() -> None:
+    cluster = Cluster(*four(), topologies=(RACKS,)).gang("g", 9, topology=within("rack", "rack"))
+    assert only(of(cluster, wanted_placement=TopologyConstraint())).code is Code.POD_TOO_LARGE
+
+
+def test_more_ends_than_one_are_named_from_the_largest_holder_on_and_none_too_many() -> None:
+    """Twenty nodes are full, one holder each; three of them have to end."""
+    nodes = [node(f"n{index:02d}", 8, f"z0.r{index:02d}") for index in range(20)]
+    cluster = Cluster(*nodes)
+    for index in range(20):
+        cluster.gang(f"h{index:02d}", 8, on=(f"n{index:02d}",), preemptible=False)
+    cause = only(of(cluster.gang("g", 8, 8, 8)))
+    assert cause.starts_when == (("default/h00", "default/h01", "default/h02"),)
+
+
+def test_nobody_s_end_is_looked_for_where_no_try_is_left() -> None:
+    cluster = Cluster(*four()).gang("h", 8, 8, 8, 8, on=("n0", "n1", "n2", "n3"), preemptible=False).gang("g", 8)
+    assert only(of(cluster, effort=0)).starts_when == ()

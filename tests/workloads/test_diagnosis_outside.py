@@ -68,8 +68,8 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
         (facts(pod(node="n0", reason="CrashLoopBackOff")), ["Container"]),
         (facts(pod(node="n0", reason="PodInitializing")), ["StartupOrder"]),
         (facts(pod(node="n0", ready=True, reason="Error")), []),
-        (facts(pod(), conditions=(false("QueueArrived", wanted="a", found="default-queue"),)), ["QueueNotArrived"]),
-        (facts(pod(), conditions=(false("PlacementArrived", wanted="t rack", found=""),)), ["PlacementNotArrived"]),
+        (facts(pod(node="n0"), events=(("FailedMount", 'configmap "settings" not found'),)), ["SecretMissing"]),
+        (facts(pod(node="n0", phase="Running"), events=(("FailedMount", 'secret "hf" not found'),)), []),
         (
             facts(pod(node="n0", reason="ImagePullBackOff"), pod(), components=down("kai-scheduler", "scheduler")),
             ["ImageMissing", "ComponentDown"],

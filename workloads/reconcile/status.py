@@ -12,7 +12,7 @@ from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
 from topology.models import NetworkTopology
 from workloads import observed
-from workloads.diagnosis import first_reason, quiet_reason
+from workloads.diagnosis_first import first_reason, quiet_reason
 from workloads.graph import Graph, parse_graph
 from workloads.models import Workload
 from workloads.progress import (

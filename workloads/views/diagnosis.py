@@ -23,9 +23,10 @@ SILENT = ("Running", "Stopped", "Stopping", "Deleting", "Completed")
 
 @require_GET
 def workload_why(request: HttpRequest, pk: str) -> HttpResponse:
-    """The part alone."""
+    """The part alone, and with it the few words of the header: the two never say different things."""
     workload = selectors.workload_of(request.user, pk)
-    return render(request, "workloads/_why.html", {"told": told_to(request.user, workload), "workload": workload})
+    told = told_to(request.user, workload)
+    return render(request, "workloads/_why_part.html", {"told": told, "workload": workload, **_phrase(told)})
 
 
 def why_context(user: Person, workload: Workload) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""The first cause of lists on clusters where asking the engine costs: turns, and what is said until the next one."""
+
+from typing import Any
+
+from django.urls import reverse
+
+from tests.workloads.simulated import RACK, node, observe
+from tests.workloads.test_diagnosis import codes, graph, waits  # noqa: F401
+from workloads.diagnosis_first import REST, Turns
+from workloads.diagnosis_ground import tries_of
+from workloads.diagnosis_telling import told_to
+from workloads.words import reason_short
+
+
+def racks(count: int, **spec: Any) -> list[dict[str, Any]]:
+    return [node(f"n{index}", f"z1.r{index // 2}", **spec) for index in range(count)]
+
+
+def test_the_engine_rests_nine_times_as_long_as_it_thought() -> None:
+    turns = Turns()
+    assert turns.take("a", 100.0)
+    assert not turns.take("a", 101.0), "one at a time"
+    turns.end("a", 100.0, 102.0)
+    assert turns.take("b", 102.5), "each cluster has its own"
+    assert not turns.take("a", 102.0 + 2.0 * REST - 0.1)
+    assert turns.take("a", 102.0 + 2.0 * REST)
+
+
+def test_the_work_of_one_answer_is_bounded_whatever_the_size() -> None:
+    assert [tries_of(nodes) for nodes in (1, 1000, 2000, 5000, 100_000)] == [24, 24, 12, 6, 6]
+
+
+def test_list_and_page_say_the_same_on_a_large_cluster(waits: Any, admin: Any) -> None:  # noqa: F811
+    """The scheduler says of cordoned nodes only that there is no room."""
+    workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
+    told = told_to(admin, workload)
+    assert codes(told) == ["NodesCordoned"]
+    assert reason_short(workload.waiting_reason) == told["causes"][0]["title"]
+
+
+def test_until_its_next_turn_a_workload_keeps_what_it_was_told(waits: Any, monkeypatch: Any) -> None:  # noqa: F811
+    workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
+    before = workload.waiting_reason
+    monkeypatch.setattr("workloads.diagnosis_first._turns.take", lambda *given: False)
+    assert observe(workload).waiting_reason == before
+    workload.waiting_reason = {**before, "words": ["The scheduler says another thing now."]}
+    workload.save(update_fields=["waiting_reason"])
+    assert observe(workload).waiting_reason["code"] != before["code"]
+
+
+def test_the_part_brings_the_header_s_words_with_it(waits: Any, admin: Any, client_of: Any) -> None:  # noqa: F811
+    workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
+    part = reverse("workloads:why", args=[workload.pk])
+    text = client_of(admin).get(part, headers={"HX-Request": "true"}).content.decode()
+    assert 'id="workload-short" hx-swap-oob="true">Nodes cordoned' in " ".join(text.split())

@@ -1,0 +1,126 @@
+"""The cluster of a workload as the engine sees it: every pool, the settings of its shard, what is not known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from clusters.kept import LARGE_NODES
+from clusters.kinds import KAI_QUEUE, KAI_SCHEDULING_SHARD
+from clusters.models import ClusterObject, Node
+from clusters.snapshot import pools_of, shard_snapshot
+from core.conditions import find
+from scheduling.diagnosis_scene import Scene
+from scheduling.shards import POOL_LABEL
+from scheduling.structs import Pod as EnginePod
+from scheduling.structs import SchedulerConfig, Snapshot, TopologyConstraint
+from topology.models import NodePool
+from workloads.models import Workload
+
+LARGE_BUDGET = 400
+"""Bound of the eviction searches on a large cluster; a page must not take minutes as the scheduler may."""
+MOST_TRIES, LEAST_TRIES = 24, 6
+NODE_TRIES = 24_000
+"""So many nodes are gone through, in all, to find whose end helps and which remedies do: 24 tries on up to 1,000."""
+
+
+def tries_of(nodes: int) -> int:
+    """How many ends of others, and remedies, are tried on a cluster of so many nodes."""
+    return max(LEAST_TRIES, min(MOST_TRIES, NODE_TRIES // max(nodes, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """`pools` maps other pools on which the project has quota to its queue there."""
+
+    snapshot: Snapshot
+    config: SchedulerConfig
+    wanted_pool: str
+    wanted_queue: str | None
+    wanted_placement: TopologyConstraint | None
+    shards: frozenset[str] | None
+    unhealthy: Mapping[str, float]
+    pools: Mapping[str, str]
+    observed_at: datetime | None
+    unknown: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    def scene(self, key: str, *, tries: int) -> Scene:
+        """One pod group on this ground; so many ends of others and remedies are tried (0: none)."""
+        config = self.config
+        if len(self.snapshot.nodes) > LARGE_NODES:
+            config = msgspec.structs.replace(config, search_budget=LARGE_BUDGET)
+        return Scene(
+            self.snapshot,
+            key,
+            config,
+            self.wanted_pool,
+            self.wanted_queue,
+            self.wanted_placement,
+            self.shards,
+            self.unhealthy,
+            tries,
+        )
+
+
+def ground_of(workload: Workload, now: datetime) -> Ground:
+    """The ground of a workload's diagnosis."""
+    cluster, pool = workload.cluster, workload.node_pool
+    wanted = pool.shard
+    running = pools_of(cluster)
+    names = {*running, *_pool_names(workload), wanted}
+    shards = {name: shard_snapshot(cluster, name, now=now) for name in sorted(names)}
+    own = shards[wanted]
+    merged = _merged([shard.snapshot for shard in shards.values()])
+    gpus = Node.objects.filter(cluster=cluster, gpu_allocatable__isnull=False).values_list(
+        "name", "gpu_capacity", "gpu_allocatable"
+    )
+    quotas = workload.project.quotas.select_related("node_pool")
+    queues = {quota.node_pool.shard: quota.queue_name for quota in quotas}
+    served = (cluster.streams.get(KAI_SCHEDULING_SHARD.plural) or {}).get("listedAt")
+    return Ground(
+        merged,
+        own.config,
+        wanted,
+        queues.get(wanted) if _missed(workload, "QueueArrived") else None,
+        _wanted_placement(workload) if _missed(workload, "PlacementArrived") else None,
+        frozenset(running) if served else None,
+        {name: float(total - (usable or 0)) for name, total, usable in gpus if total > (usable or 0)},
+        {name: queue for name, queue in queues.items() if name != wanted},
+        own.observed_at,
+        own.unknown,
+        own.unreadable,
+    )
+
+
+def _missed(workload: Workload, type_: str) -> bool:
+    """Whether what the row asks for is on none of its pod groups."""
+    found = find(workload.conditions, type_)
+    return found is not None and found["status"] == "False"
+
+
+def _wanted_placement(workload: Workload) -> TopologyConstraint:
+    required, preferred = workload.required_level, workload.preferred_level
+    return TopologyConstraint(workload.topology_name, required, preferred or required)
+
+
+def _pool_names(workload: Workload) -> set[str]:
+    """Those of Muster, and those that queues say that they are of."""
+    pools = NodePool.objects.filter(cluster=workload.cluster_id)
+    queues = ClusterObject.objects.filter(cluster=workload.cluster_id, group=KAI_QUEUE.group, plural=KAI_QUEUE.plural)
+    labels = queues.values_list("manifest__metadata__labels", flat=True)
+    return {pool.shard for pool in pools} | {str((each or {}).get(POOL_LABEL, "")) for each in labels}
+
+
+def _merged(shards: Sequence[Snapshot]) -> Snapshot:
+    """All pools together; a pod that two shards see is one pod."""
+    pods: dict[str, EnginePod] = {pod.key: pod for shard in shards for pod in shard.pods}
+    return msgspec.structs.replace(
+        shards[0],
+        nodes=tuple(node for shard in shards for node in shard.nodes),
+        queues=tuple(queue for shard in shards for queue in shard.queues),
+        podgroups=tuple(group for shard in shards for group in shard.podgroups),
+        pods=tuple(pods.values()),
+        pool="",
+    )
