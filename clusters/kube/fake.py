@@ -280,8 +280,10 @@ class FakeGateway:
         if key[2] and ("", "namespaces", "", key[2]) not in self._objects:
             raise NamespaceMissing(f'namespaces "{key[2]}" not found', target=key[2], status=404)
         uid = manifest["metadata"].get("uid")
-        if uid and (before is None or before.manifest["metadata"]["uid"] != uid):
+        if uid and before is None:
             raise AlreadyChanged(f"uid mismatch: no object {key[3]} with uid {uid}", target=key[3], status=409)
+        if uid and before is not None and before.manifest["metadata"]["uid"] != uid:
+            raise Rejected(f'metadata.uid: Invalid value: "{uid}": field is immutable', target=key[3], status=422)
 
     def _store(self, key: _Key, stored: _Stored, before: _Stored | None, kind: Kind) -> Manifest:
         metadata = stored.manifest["metadata"]

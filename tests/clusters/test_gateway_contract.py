@@ -158,6 +158,21 @@ def test_an_apply_that_names_a_uid_creates_nothing(gateway: Gateway) -> None:
     assert gateway.get(NODE, "gone") is None
 
 
+def test_an_apply_that_names_another_uid_is_refused_for_good(gateway: Gateway) -> None:
+    gateway.apply(CONFIG_MAP, config_map(a="1"))
+    manifest = config_map(a="2")
+    manifest["metadata"]["uid"] = "another"
+
+    with pytest.raises(errors.Rejected) as caught:
+        gateway.apply(CONFIG_MAP, manifest)
+
+    assert caught.value.status == 422
+    assert 'metadata.uid: Invalid value: "another": field is immutable' in caught.value.message
+    live = gateway.get(CONFIG_MAP, "settings", "team-a")
+    assert live is not None
+    assert live["data"] == {"a": "1"}
+
+
 def test_an_object_of_another_kind_is_refused(gateway: Gateway) -> None:
     with pytest.raises(errors.Rejected):
         gateway.apply(SECRET, config_map())
