@@ -34,8 +34,8 @@ class Operation:
 
     @property
     def orphans(self) -> bool:
-        """Whether it leaves what the object owned."""
-        return self.verb == "delete" and (self.body or {}).get("propagationPolicy") == "Orphan" and not self.options
+        """Whether it leaves what the object owned. Its body is what counts: a dry run in the query is not heeded."""
+        return self.verb == "delete" and (self.body or {}).get("propagationPolicy") == "Orphan"
 
     @property
     def path(self) -> str:
