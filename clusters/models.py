@@ -22,6 +22,13 @@ class NodeQuerySet(ScopedQuerySet["Node"]):
     shared = True
 
 
+class Removal(models.TextChoices):
+    """What becomes of what Muster made in a cluster that is removed."""
+
+    LEAVE = "leave", _("leave it as it is")
+    CLEAN = "clean", _("delete it, and give back what was taken over")
+
+
 class Cluster(DesiredState):
     """A Kubernetes cluster that Muster controls. `credential` is encrypted and never leaves the gateway."""
 
@@ -42,6 +49,7 @@ class Cluster(DesiredState):
     nodes_version = models.PositiveBigIntegerField(default=0)
     pods_version = models.PositiveBigIntegerField(default=0)
     objects_version = models.PositiveBigIntegerField(default=0)
+    removal = models.CharField(max_length=8, choices=Removal.choices, blank=True)  # how, once it is to go
     streams = models.JSONField(default=dict)  # {"nodes": {"listedAt", "eventAt", "resourceVersion", "error"}}
 
     objects = ClusterQuerySet.as_manager()

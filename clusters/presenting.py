@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy
 from accounts.models import User
 from accounts.permissions import has_right
 from clusters.components import BY_KEY, Component
-from clusters.models import Cluster
+from clusters.models import Cluster, Removal
+from clusters.removal import is_used, meanings
 from clusters.selectors import WatchState
 from clusters.wording import component_text, condition_text
 from core.errors import Blocker
@@ -127,6 +128,8 @@ def cluster_menu(user: User | AnonymousUser, cluster: Cluster) -> list[dict[str,
     if has_right(user, "cluster:update", cluster.scope):
         url = reverse("clusters:cluster-credential", args=[cluster.pk])
         items.append({"label": _("Change credential…"), "icon": "key-round", "url": url})
+        url = reverse("cluster-adopt", args=[cluster.pk])
+        items.append({"label": _("Objects of others…"), "icon": "download", "url": url})
     if has_right(user, "cluster:delete", cluster.scope):
         url = reverse("clusters:cluster-remove", args=[cluster.pk])
         items.append({"label": _("Remove cluster…"), "icon": "trash-2", "url": url, "danger": True, "dialog": True})
@@ -149,15 +152,16 @@ def _named(blocker: Blocker) -> str:
 
 
 def removal_context(cluster: Cluster, blockers: Sequence[Blocker]) -> dict[str, Any]:
-    """What components/confirm.html needs to ask before a removal."""
-    runs_on = _("What runs in the cluster goes on running; Muster only forgets it.")
+    """What the page that asks before a removal needs; ways to choose from where something is defined on the cluster."""
+    ways = [
+        {"value": way.value, "label": way.label, "meanings": meanings(cluster, way.value)}
+        for way in Removal
+        if blockers or is_used(cluster)
+    ]
     return {
-        "title": _("Remove cluster"),
-        "lead": _("These must be deleted first:") if blockers else runs_on,
-        "hits": [{"text": _named(blocker)} for blocker in blockers],
-        "name": cluster.name,
-        "act": _("Remove cluster"),
-        "action_url": reverse("clusters:cluster-remove", args=[cluster.pk]),
+        "cluster": cluster,
+        "blockers": [f"{blocker.kind} {blocker.name}" for blocker in blockers],
+        "ways": ways,
         "back_url": reverse("clusters:cluster-detail", args=[cluster.pk]),
     }
 

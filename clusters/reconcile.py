@@ -14,6 +14,7 @@ from clusters.kube.errors import Forbidden, GatewayError, NotServed, Unauthorize
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.models import Cluster
 from clusters.rbac import NAMESPACE, missing_permissions, without
+from clusters.removal import removed
 from core.conditions import Condition
 from core.errors import MusterError
 from core.reconciling import Outcome
@@ -23,9 +24,9 @@ AGAIN_WHEN_REFUSED = timedelta(minutes=2)
 
 
 def reconcile_cluster(cluster: Cluster) -> Outcome:
-    """See `sync_cluster`. A deletion leaves the cluster's objects alone: only what Muster knows of it goes."""
+    """See `sync_cluster`. A deletion itself writes nothing into the cluster: the rows defined on it do."""
     if cluster.is_being_deleted:
-        return Outcome(gone=True)
+        return removed(cluster)
     try:
         return sync_cluster(cluster, gateway_for(cluster))
     except MusterError as error:

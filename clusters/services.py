@@ -9,12 +9,15 @@ from accounts.audit import SECRET, Actor, record
 from accounts.permissions import Scope, require
 from clusters.credentials import encrypt
 from clusters.kubeconfig import ClusterAccess
-from clusters.models import Cluster
+from clusters.models import Cluster, Removal
 from clusters.names import DEFAULT_NODE_POOL, is_rfc1123_label
+from clusters.removal import clean
 from core.desired import change_spec, request_deletion
 from core.errors import Blocker, Conflict, InvalidInput
 from core.hints import hint_reconcile
 from core.models import DesiredState
+
+_WAYS = ", ".join(Removal.values)
 
 
 @transaction.atomic
@@ -54,17 +57,31 @@ def update_credential(actor: Actor, cluster: Cluster, *, access: ClusterAccess) 
 
 
 @transaction.atomic
-def remove_cluster(actor: Actor, cluster: Cluster) -> Cluster:
-    """Forget a cluster. What runs in it goes on running; refused with `Conflict` while anything is defined on it."""
+def remove_cluster(actor: Actor, cluster: Cluster, *, how: str = "") -> Cluster:
+    """Forget a cluster. Refused with `Conflict` while anything is defined on it, unless `how` says what is to become of
+    that (`Removal`; see `clusters.removal`). Raises `InvalidInput` for another `how`."""
     require(actor.user, "cluster:delete", cluster.scope)
-    blockers = removal_blockers(cluster)
+    if how and how not in Removal.values:
+        raise InvalidInput.of("objects", _("“%(how)s” is no way to remove a cluster") % {"how": how[:20]}, _WAYS)
+    blockers = [] if how else removal_blockers(cluster)
     if blockers:
         raise Conflict(
-            _("%(name)s is in use. Delete what is defined on it first.") % {"name": cluster.name},
+            _("%(name)s is in use. Delete what is defined on it first, or choose what becomes of it.")
+            % {"name": cluster.name},
             objects=[f"{blocker.kind} {blocker.name}" for blocker in blockers],
         )
+    if how == Removal.CLEAN:
+        clean(cluster)
+    if how:
+        cluster = change_spec(cluster, {"removal": how})
     removed = request_deletion(cluster)
-    record(actor, "delete", removed, before={"name": cluster.name, "server": cluster.server})
+    record(
+        actor,
+        "delete",
+        removed,
+        before={"name": cluster.name, "server": cluster.server},
+        after={"objects": how or "none"},
+    )
     return removed
 
 

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from accounts.views.language import choose_language
-from controlplane import health_views, views
+from controlplane import adopt_views, health_views, views
 from controlplane.live_views import live
 from controlplane.search import search
 from core.own_views import own_views
@@ -18,6 +18,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health_views.healthz, name="healthz"),
     path("readyz", health_views.readyz, name="readyz"),
     path("metrics", health_views.metrics, name="metrics"),
+    path("clusters/<str:pk>/adopt/", adopt_views.cluster_adopt, name="cluster-adopt"),
+    path("clusters/<str:pk>/release/", adopt_views.cluster_release, name="cluster-release"),
     path("", include("accounts.urls")),
     path("i18n/setlang/", choose_language, name="set_language"),
     *(path("", include(f"{package}.urls")) for package in PACKAGES),

@@ -115,15 +115,15 @@ def cluster_remove(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("confirm") == cluster.name:
             try:
-                services.remove_cluster(actor_of(request), cluster)
+                services.remove_cluster(actor_of(request), cluster, how=request.POST.get("objects", ""))
                 messages.success(request, _("%(name)s is being removed.") % {"name": cluster.name})
                 return redirect("clusters:cluster-list")
-            except Conflict as conflict:
-                error = conflict.message
+            except (Conflict, InvalidInput) as refused:
+                error = refused.message
         else:
             error = _("This is not the name.")
     context = presenting.removal_context(cluster, services.removal_blockers(cluster)) | {"error": error}
-    return render(request, "confirm.html", context, status=422 if error else 200)
+    return render(request, "clusters/cluster_remove.html", context, status=422 if error else 200)
 
 
 def _cluster(request: HttpRequest, pk: str) -> Cluster:

@@ -6,23 +6,25 @@ What takes minutes with every process of `up` takes seconds so; the rows are the
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import yaml
 from django.db.models import Q
 from django.utils import timezone
 
 from accounts.audit import Actor
 from accounts.models import User
 from clusters.connections import open_gateway
+from clusters.credentials import Credential
 from clusters.kube.client import KubeGateway
 from clusters.kubeconfig import ClusterAccess
 from clusters.management.commands.watch import find_interests
 from clusters.models import Cluster
-from clusters.rbac import ACCOUNT, NAMESPACE
+from clusters.rbac import ACCOUNT, NAMESPACE, rbac_manifest
 from clusters.services import register_cluster
 from clusters.watcher import store
 from clusters.watcher.cluster_watch import ClusterWatch
@@ -34,6 +36,7 @@ from tests.contract.client import Api
 
 WATCHER = "the watcher of the tests"
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MUSTER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 QUIET_SECONDS = 60.0
 SOON = timedelta(seconds=20)
@@ -65,7 +68,9 @@ class World:
     def run_due(self) -> None:
         """One look of the watcher and of every reconcile that waits for something soon or has failed."""
         if self.watch is not None:
-            self.watch.flush()
+            with suppress(store.LeaseLost):  # the cluster's row is gone
+                self.watch.flush()
+                self.watch.heartbeat()
         now = timezone.now()
         for reconciler in RECONCILERS:
             rows = reconciler.model._default_manager.all()
@@ -111,7 +116,24 @@ def connected(access: ClusterAccess, admin: User, name: str = "real") -> Iterato
         yield world
     finally:
         world.watch.stop()
-        world.gateway.close()
+
+
+def account(api: Api) -> ClusterAccess:
+    """What the printed manifest makes, with a token of it."""
+    for document in yaml.safe_load_all(rbac_manifest()):
+        api.apply(_path(document), document)
+    path = "/api/v1/namespaces/muster-system/serviceaccounts/muster/token"
+    token = api.post(path, {"spec": {}}).body["status"]["token"]
+    return ClusterAccess(api.url, api.authority, Credential(token=token))
+
+
+def _path(document: dict[str, Any]) -> str:
+    plural, name = f"{document['kind'].lower()}s", document["metadata"]["name"]
+    if document["kind"] == "Namespace":
+        return f"/api/v1/namespaces/{name}"
+    if document["kind"].startswith("Cluster"):
+        return f"{RBAC}/{plural}/{name}"
+    return f"/api/v1/namespaces/{document['metadata']['namespace']}/{plural}/{name}"
 
 
 def put_nodes(api: Api) -> None:

@@ -8,12 +8,9 @@ from threading import Event
 from typing import Any
 
 import pytest
-import yaml
 
-from clusters.credentials import Credential
 from clusters.kube.errors import Forbidden
-from clusters.kubeconfig import ClusterAccess
-from clusters.rbac import Permission, needed_permissions, rbac_manifest, without
+from clusters.rbac import Permission, needed_permissions, without
 from clusters.watcher.observed import OBSERVED
 from clusters.watcher.pending import Pending
 from clusters.watcher.stream import Stream
@@ -21,12 +18,11 @@ from clusters.wording import condition_text
 from controlplane import health
 from controlplane.reconcilers import RECONCILERS
 from core.conditions import find
-from tests.cluster.world import World, connected, put_nodes
+from tests.cluster.world import RBAC, World, account, connected, put_nodes
 from tests.contract import servers
 from tests.contract.client import Api
 from tests.faults.test_crash_points import STORY
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SAMPLE = ("list nodes", "patch queues.scheduling.run.ai", "get secrets", "create topologies.kai.scheduler")
 WRITES = ("get", "create", "patch")
 # What each resource is needed for: the rows whose reconcile must then fail, and no other.
@@ -62,24 +58,6 @@ def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     else:
         with servers.real() as (api, _server):
             yield api
-
-
-def account(api: Api) -> ClusterAccess:
-    """What the printed manifest makes, with a token of it."""
-    for document in yaml.safe_load_all(rbac_manifest()):
-        api.apply(_path(document), document)
-    path = "/api/v1/namespaces/muster-system/serviceaccounts/muster/token"
-    token = api.post(path, {"spec": {}}).body["status"]["token"]
-    return ClusterAccess(api.url, api.authority, Credential(token=token))
-
-
-def _path(document: dict[str, Any]) -> str:
-    plural, name = f"{document['kind'].lower()}s", document["metadata"]["name"]
-    if document["kind"] == "Namespace":
-        return f"/api/v1/namespaces/{name}"
-    if document["kind"].startswith("Cluster"):
-        return f"{RBAC}/{plural}/{name}"
-    return f"/api/v1/namespaces/{document['metadata']['namespace']}/{plural}/{name}"
 
 
 def take_away(api: Api, taken: Permission | None) -> None:

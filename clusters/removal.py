@@ -1,0 +1,126 @@
+"""Removing a cluster from Muster while things are defined on it: what leaving and cleaning mean, and doing either.
+
+Leaving forgets the rows and touches nothing in the cluster. Cleaning deletes what Muster made there, gives back what it
+took over, and forgets the cluster when all is gone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from clusters.models import Adoption, Cluster, ClusterObject, Removal
+from core.conditions import Condition
+from core.desired import request_deletion
+from core.models import DesiredState
+from core.reconciling import Outcome
+
+SOON = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One sentence of what a removal does; `harmless`: it takes nothing away."""
+
+    text: str
+    harmless: bool = False
+
+
+def meanings(cluster: Cluster, how: str) -> list[Meaning]:
+    """What removing the cluster in this way means, from what is known of it."""
+    counted = ", ".join(f"{count} {plural}" for plural, count in _objects(cluster))
+    adopted = Adoption.objects.filter(cluster=cluster).count()
+    rows = sum(int(_rows(model, cluster).count()) for model in _models())
+    forgotten = ngettext(
+        "%(n)d definition of Muster is forgotten.", "%(n)d definitions of Muster are forgotten.", rows
+    ) % {"n": rows}
+    if how == Removal.LEAVE:
+        stays = _("What Muster made stays in the cluster as it is, with Muster’s labels: %(objects)s.")
+        return [
+            Meaning(stays % {"objects": counted or _("nothing")}, harmless=True),
+            Meaning(_("What runs goes on running; nobody repairs or diagnoses it any more."), harmless=True),
+            Meaning(forgotten),
+        ]
+    found = [
+        Meaning(_("Deleted in the cluster: %(objects)s.") % {"objects": counted or _("nothing")}),
+        Meaning(_("Workloads end; namespaces that Muster made go with all that is in them.")),
+        Meaning(_("Nodes lose the labels of Muster’s node pools."), harmless=True),
+        Meaning(forgotten),
+    ]
+    if adopted:
+        text = ngettext(
+            "%(n)d object that was taken over is given back as it was.",
+            "%(n)d objects that were taken over are given back as they were.",
+            adopted,
+        )
+        found.insert(1, Meaning(text % {"n": adopted}, harmless=True))
+    return found
+
+
+def _objects(cluster: Cluster) -> Iterator[tuple[str, int]]:
+    """Kinds of what Muster made there and how many, as the watcher saw it; secrets are not watched."""
+    rows = ClusterObject.objects.filter(cluster=cluster).exclude(owner="").values_list("plural")
+    yield from rows.annotate(n=models.Count("pk")).order_by("plural")
+
+
+def clean(cluster: Cluster) -> None:
+    """Ask for the deletion of all that is defined on the cluster. Call inside a transaction."""
+    Adoption.objects.filter(cluster=cluster).update(release_requested_at=timezone.now())
+    for model in _models():
+        for row in _rows(model, cluster).order_by("pk"):
+            request_deletion(row)
+
+
+def removed(cluster: Cluster) -> Outcome:
+    """What has become of a cluster that is to go: gone, or what it waits for."""
+    if cluster.removal == Removal.LEAVE:
+        _forget(cluster)
+    left = [
+        f"{model._meta.verbose_name} {row}" for model in _models() for row in _rows(model, cluster).order_by("pk")[:20]
+    ]
+    if not left or cluster.removal != Removal.CLEAN:
+        return Outcome(gone=True)
+    message = f"Waiting for {', '.join(left[:20])} to leave the cluster."
+    waiting = Condition("Synced", "False", "Deleting", message, arguments=(("objects", ", ".join(left)),))
+    return Outcome("Deleting", (waiting,), check_again_after=SOON)
+
+
+def _forget(cluster: Cluster) -> None:
+    """Delete the rows alone, those that others stand on last."""
+    with transaction.atomic():
+        waiting = _models()
+        while waiting:
+            later = [model for model in waiting if not _deleted(model, cluster)]
+            if len(later) == len(waiting):
+                break  # something new was defined meanwhile: the next look finds it
+            waiting = later
+
+
+def _deleted(model: type[DesiredState], cluster: Cluster) -> bool:
+    try:
+        with transaction.atomic():
+            _rows(model, cluster).delete()
+    except models.ProtectedError:
+        return False
+    return True
+
+
+def _rows(model: type[DesiredState], cluster: Cluster) -> Any:
+    manager: Any = model._default_manager
+    return manager.filter(cluster=cluster)
+
+
+def is_used(cluster: Cluster) -> bool:
+    """Whether Muster made anything in the cluster that is still there."""
+    return ClusterObject.objects.filter(cluster=cluster).exclude(owner="").exists()
+
+
+def _models() -> list[type[DesiredState]]:
+    """The kinds of row that are defined on clusters."""
+    related = (relation.related_model for relation in Cluster._meta.related_objects)
+    return [model for model in related if isinstance(model, type) and issubclass(model, DesiredState)]
