@@ -92,7 +92,7 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
         return context
     groups = selectors.groups_now(request.user, cluster, moment, layout, by)
     lines = selectors.cluster_series(selectors.history(cluster, layout, hours))
-    tenths = {str(i): f"{i * 10}–{i * 10 + 10} %" for i in range(10)} | {"unmeasured": _("not measured")}
+    tenths = {str(i): f"{i * 10}–{i * 10 + 10}" for i in range(10)} | {"unmeasured": _("not measured")}
     return context | {
         "summary": selectors.cluster_now(cluster, moment),
         "figure": _figure(_named(lines), hours),

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import AuditEntry, User
 from accounts.permissions import has_right
+from accounts.tables import SOURCES
 from clusters.models import ClusterEvent
 from clusters.node_presenting import event_views
 from core.models import DesiredState
@@ -40,4 +41,5 @@ def _audit(entry: AuditEntry) -> dict[str, Any]:
     changed = ", ".join(sorted(set(entry.after or {}) - {"impact"}))
     action = str(_ACTIONS.get(entry.action, entry.action))
     text = f"{action}: {changed}" if changed and entry.action == "update" else action
-    return {"at": entry.at, "status": "info", "text": text, "source": f"{entry.subject} · {entry.source}", "count": 1}
+    source = f"{entry.subject} · {dict(SOURCES).get(entry.source, entry.source)}"
+    return {"at": entry.at, "status": "info", "text": text, "source": source, "count": 1}

@@ -18,7 +18,7 @@ from accounts.audit import visible_entries
 from accounts.audit_changes import changes_of
 from accounts.models import AuditEntry
 from accounts.permissions import require
-from accounts.tables import ACTIONS, AUDIT
+from accounts.tables import ACTIONS, AUDIT, SOURCES
 from core.saved_views import SavedView
 from core.tables import build_table, table_response
 
@@ -45,10 +45,11 @@ def audit_list(request: HttpRequest) -> HttpResponseBase:
 
 def entry_rows(entries: Sequence[Any]) -> list[AuditEntry]:
     """Entries with their words: kind, outcome, change in short (or why it was refused), and every changed field."""
-    words = dict(ACTIONS)
+    words, sources = dict(ACTIONS), dict(SOURCES)
     for entry in entries:
         entry.kind_word = audit_wire.kind_of(entry)
         entry.action_word = words.get(entry.action, entry.action)
+        entry.source_word = sources.get(entry.source, entry.source)
         entry.outcome_word = entry.get_outcome_display()
         entry.changes = changes_of(entry)
         entry.change = audit_wire.changes_text(entry, LONGEST) or entry.reason

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import has_right
+from accounts.tables import SOURCES
 from clusters.live import read_log
 from clusters.models import ClusterEvent, Pod
 from clusters.presenting import stale_sentences
@@ -142,7 +143,11 @@ def facts(workload: Workload) -> list[dict[str, Any]]:
             "value": workload.priority_class or "–",
             "note": workload.get_preemptibility_display(),
         },
-        {"label": _("Submitted by"), "value": workload.submitted_by or "–", "note": workload.submitted_through},
+        {
+            "label": _("Submitted by"),
+            "value": workload.submitted_by or "–",
+            "note": dict(SOURCES).get(workload.submitted_through, workload.submitted_through),
+        },
     ]
 
 
