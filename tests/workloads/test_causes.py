@@ -7,12 +7,13 @@ import pytest
 from clusters.models import Node
 from organizations.models import Quota
 from scheduling.diagnosis_structs import Code
-from tests.workloads import causes_outside, causes_scheduler
+from tests.workloads import causes_combined, causes_outside, causes_queue, causes_room
 from tests.workloads.causes import Situation
 from topology.models import NodePool
 from workloads.diagnosis_sentences import CAUSES
 
-SITUATIONS = {**causes_outside.SITUATIONS, **causes_scheduler.SITUATIONS}
+PARTS = (causes_outside, causes_queue, causes_room, causes_combined)
+SITUATIONS = {name: situation for part in PARTS for name, situation in part.SITUATIONS.items()}
 
 
 VARIANTS = ("AmongOthers", "InPieces", "Counted")
