@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusters.fighting import check_fight
 from clusters.kinds import Kind
-from clusters.kube.errors import FieldConflict, NameTaken
+from clusters.kube.errors import BeingDeleted, FieldConflict, NameTaken
 from clusters.kube.gateway import FIELD_MANAGER, Gateway, Manifest
 from clusters.names import OWNER_LABEL
 
@@ -32,8 +33,9 @@ class Applied:
 def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Applied:
     """Make `manifest` true with at most one write; none where it is true already.
 
-    Raises `NameTaken` where the object carries another owner's label or none, `FieldConflict` where another manager
-    holds a field of an object that is not ours (a node, say). On our own object such a field is put back.
+    Raises `NameTaken` where the object carries another owner's label or none, `BeingDeleted` where somebody deleted it
+    and it is still there, `FieldConflict` where another manager holds a field of an object that is not ours (a node,
+    say). On our own object such a field is put back.
     """
     metadata = manifest["metadata"]
     owner = owner_of(manifest)
@@ -46,10 +48,16 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
             made_by=made_by(live),
             target=f"{kind.kind}/{metadata['name']}",
         )
+    if owner and "deletionTimestamp" in live["metadata"]:
+        raise _being_deleted(kind, live)
     differing = differences(manifest, live)
     if not differing:
         return Applied(changed=False, live=live)
-    drifted = tuple(".".join(path) for path in differing if _changed_by_others(path, live))
+    changed = [path for path in differing if _changed_by_others(path, live)]
+    drifted = tuple(".".join(path) for path in changed)
+    if owner and drifted:
+        others = dict.fromkeys(name for path in changed for name in owners_of(path, live))
+        check_fight(str(live["metadata"].get("uid", "")), f"{kind.kind} {metadata['name']}", drifted, tuple(others))
     try:
         applied = gateway.apply(kind, manifest)
     except FieldConflict:
@@ -57,6 +65,16 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
             raise
         applied = gateway.apply(kind, manifest, force=True)
     return Applied(changed=True, drift=drifted, live=applied)
+
+
+def _being_deleted(kind: Kind, live: Manifest) -> BeingDeleted:
+    metadata = live["metadata"]
+    holders = ", ".join(metadata.get("finalizers") or ()) or "none"
+    target = f"{kind.kind} {metadata['name']}"
+    return BeingDeleted(
+        f"{target} was deleted by somebody and is not gone yet (finalizers: {holders}). Muster writes it again then.",
+        target=f"{kind.kind}/{metadata['name']}",
+    )
 
 
 def delete_if_ours(gateway: Gateway, kind: Kind, name: str, namespace: str | None = None, *, owner: str) -> bool:
@@ -114,6 +132,18 @@ def owned_paths(live: Manifest, manager: str) -> frozenset[Path]:
         if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
             owned.update(_field_paths(entry.get("fieldsV1") or {}, ()))
     return frozenset(owned)
+
+
+def owners_of(path: Path, live: Manifest) -> tuple[str, ...]:
+    """The managers but ours that own the field at `path`, or something below it."""
+    found = []
+    for entry in live["metadata"].get("managedFields") or ():
+        fields: Any = entry.get("fieldsV1") or {}
+        for key in path:
+            fields = fields.get(f"f:{key}") if isinstance(fields, Mapping) else None
+        if fields is not None and entry.get("manager") != FIELD_MANAGER:
+            found.append(str(entry.get("manager", "unknown")))
+    return tuple(dict.fromkeys(found))
 
 
 def _unequal(wanted: Any, found: Any, path: Path) -> Iterator[Path]:

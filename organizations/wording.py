@@ -25,6 +25,9 @@ SENTENCES: Mapping[tuple[str, str], Text] = {
     ("QueuesReady", "Applied"): gettext_lazy("The queues are as defined here."),
     ("QueuesReady", "ParentMissing"): gettext_lazy("Queue %(queue)s waits for its parent %(parent)s."),
     ("QueuesReady", "ParentForeign"): gettext_lazy("Queue %(parent)s, the parent of %(queue)s, is somebody else’s."),
+    ("QueuesReady", "BeingDeleted"): gettext_lazy(
+        "Queue %(queue)s was deleted by somebody and is not gone yet; it is made anew then."
+    ),
     ("QueuesReady", "ParentCycle"): gettext_lazy("The parents of a queue form a cycle: %(chain)s."),
 }
 

@@ -80,6 +80,13 @@ class NamespaceMissing(GatewayError):
     retryable = True
 
 
+class BeingDeleted(GatewayError):
+    """Somebody deleted an object of ours and finalizers hold it: what is written now would go with it."""
+
+    reason = "BeingDeleted"
+    retryable = True
+
+
 class NameTaken(GatewayError):
     """An object of this name exists and is somebody else's. `made_by` is its first field manager."""
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from clusters.drift import apply_if_different, delete_if_ours, is_ours, made_by, owner_of
 from clusters.kinds import KAI_QUEUE
-from clusters.kube.errors import Forbidden, NameTaken, NotServed, Rejected
+from clusters.kube.errors import BeingDeleted, Forbidden, NameTaken, NotServed, Rejected
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import OWNER_LABEL
 from core.conditions import Condition
@@ -78,6 +78,10 @@ def _apply(gateway: Gateway, quota: Quota, parent: str, found: Queues) -> Manife
         arguments = (("queue", name), ("madeBy", error.made_by), ("pool", quota.node_pool.name))
         found.problems.append(Condition("Accepted", "False", "NameTaken", message, arguments=arguments))
         return None
+    except BeingDeleted as error:
+        problem = Condition("QueuesReady", "False", error.reason, error.message, arguments=(("queue", name),))
+        found.problems.append(problem)
+        return gateway.get(KAI_QUEUE, name)
     found.names.append(name)
     found.drift += [f"{path} of Queue {name}" for path in applied.drift]
     return applied.live

@@ -2,7 +2,7 @@ import pytest
 
 from clusters.drift import apply_if_different, delete_if_ours, differences, is_ours
 from clusters.kinds import KAI_QUEUE, NODE
-from clusters.kube.errors import FieldConflict, NameTaken, Unavailable
+from clusters.kube.errors import BeingDeleted, FieldConflict, NameTaken, Unavailable
 from clusters.kube.fake import FakeGateway
 from clusters.names import MANAGED_BY_LABEL, OWNER_LABEL
 from tests.clusters.manifests import queue
@@ -199,3 +199,19 @@ def test_an_object_of_another_row_of_ours_is_not_taken() -> None:
 
     with pytest.raises(NameTaken):
         apply_if_different(gateway, KAI_QUEUE, queue())
+
+
+def test_an_object_that_somebody_deleted_is_made_anew_once_its_finalizers_let_it_go() -> None:
+    gateway = FakeGateway()
+    apply_if_different(gateway, KAI_QUEUE, queue())
+    gateway.edit(KAI_QUEUE, "team-a", metadata={"finalizers": ["example.com/stay"]})
+    gateway.delete(KAI_QUEUE, "team-a")
+    before = len(gateway.writes)
+
+    with pytest.raises(BeingDeleted, match=r"finalizers: example\.com/stay"):
+        apply_if_different(gateway, KAI_QUEUE, queue())
+
+    assert len(gateway.writes) == before
+    gateway.release(KAI_QUEUE, "team-a")
+    assert apply_if_different(gateway, KAI_QUEUE, queue()).changed
+    assert gateway.names(KAI_QUEUE) == ["team-a"]

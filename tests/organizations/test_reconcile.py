@@ -342,3 +342,19 @@ def test_a_queue_whose_owner_label_somebody_took_off_is_repaired_and_deleted(
     gateway.edit(kinds.KAI_QUEUE, name, metadata={"labels": {OWNER_LABEL: None}})
     sync_project(request_deletion(project), gateway)
     assert name not in gateway.names(kinds.KAI_QUEUE)
+
+
+def test_a_queue_that_somebody_deleted_and_finalizers_hold_is_no_ready_queue(
+    both: tuple[Department, Project], gateway: FakeGateway
+) -> None:
+    reconcile_department(both[0])
+    reconcile_project(both[1])
+    gateway.edit(kinds.KAI_QUEUE, "assistant", metadata={"finalizers": ["example.com/stay"]})
+    gateway.delete(kinds.KAI_QUEUE, "assistant")
+
+    outcome = reconcile_project(both[1])
+
+    assert (outcome.phase, condition(outcome, "QueuesReady").reason) == ("NotReady", "BeingDeleted")
+    assert "example.com/stay" in condition(outcome, "QueuesReady").message
+    gateway.release(kinds.KAI_QUEUE, "assistant")
+    assert reconcile_project(both[1]).phase == "Ready"
