@@ -1,6 +1,7 @@
 """The cast: one cluster, one department, one project, and people with each of the roles. All fixtures are rows."""
 
 import os
+import signal
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
@@ -36,7 +37,11 @@ FINE_TO_SKIP = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Django keeps what it once found missing: the translations are compiled before anything asks for one."""
+    """Django keeps what it once found missing: the translations are compiled before anything asks for one.
+
+    A run that is ended, as by `timeout`, ends what it started and says what failed until then, like one interrupted.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         compile_catalogue()
 
