@@ -41,8 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A run that is ended, as by `timeout`, ends what it started and says what failed until then, like one interrupted.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         compile_catalogue()
 
 
