@@ -123,6 +123,8 @@ def _paths_of(resource: Resource, name: str) -> Iterator[tuple[str, Object]]:
             for method, (action, parameters) in _OPERATIONS.items()
         }
         yield f"{collection}/{{name}}", one
+        if resource.has_status:
+            yield f"{collection}/{{name}}/status", {method: one[method] for method in ("get", "put", "patch")}
     yield collection, whole
 
 

@@ -24,6 +24,7 @@ from simulator.client import Object
 if TYPE_CHECKING:
     from simulator.api.server import Server
 
+_MOST_STEPS = 10_000
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -203,6 +204,9 @@ def json_patch(current: Object, body: Any) -> Object:
     """RFC 6902; raises 422 where a step cannot be done or a test fails."""
     if not isinstance(body, list):
         raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    if len(body) > _MOST_STEPS:
+        text = f"The allowed maximum operations in a JSON patch is {_MOST_STEPS}, got {len(body)}"
+        raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {text}")
     changed: Object = copied(current)
     try:
         for step in body:

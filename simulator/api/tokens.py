@@ -82,8 +82,10 @@ class Tokens:
 
     def _claims(self, token: str) -> dict[str, Any] | None:
         try:
-            options: Any = {"verify_aud": False, "verify_iat": False}
-            claims: dict[str, Any] = jwt.decode(token, self.key, algorithms=[_ALGORITHM], options=options)
+            options: Any = {"verify_iat": False}
+            claims: dict[str, Any] = jwt.decode(
+                token, self.key, algorithms=[_ALGORITHM], audience=AUDIENCE, options=options
+            )
         except jwt.InvalidTokenError:
             return None
         bound = claims.get(_CLAIM) or {}

@@ -5,7 +5,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,9 @@ class Api:
             maxsize=8, retries=False, timeout=urllib3.Timeout(connect=5.0, read=30.0), **options
         )
         self.ns = "default"
+        self.kubeconfig: Path | None = None  # the administrator's
+        self.kubectl = ""  # one that the server supports
+        self.compact: Callable[[], object] = lambda: None  # forget the history
 
     def call(
         self,

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -12,14 +13,18 @@ import yaml
 
 from clusters.kinds import CUSTOM_RESOURCE_DEFINITION
 from simulator.actors.http import HttpClient
+from simulator.api.certificates import ensure_certificates
 from simulator.api.inprocess import InProcessClient
+from simulator.api.kubeconfig import write_kubeconfig
 from simulator.api.running import Address, RunningServer, open_server
+from simulator.api.server import Server
 from simulator.client import Object
 from tests.cluster import binaries, platform
 from tests.cluster.running import RealCluster
 from tests.contract.client import Api
 
 WIDGETS = Path(__file__).with_name("widgets.yaml")
+OUR_KUBECTL = str(Path(sys.executable).with_name("kubectl"))
 TOKEN = "administrator-of-the-contract"
 
 
@@ -31,19 +36,29 @@ def widgets() -> Object:
 
 @contextlib.contextmanager
 def simulator() -> Iterator[Api]:
-    """The simulator's API half behind a socket, in a thread."""
+    """The simulator's API half behind a TLS socket, in a thread."""
+    with tempfile.TemporaryDirectory(prefix="simulated") as directory:
+        yield from _simulated(Path(directory))
+
+
+def _simulated(directory: Path) -> Iterator[Api]:
+    certificates = ensure_certificates(directory / "pki", "127.0.0.1")
     started: list[Api] = []
     ready = threading.Event()
     stop: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        server, _ = open_server(admin_token=TOKEN)
+        server, _ = open_server(admin_token=TOKEN, authority=certificates.authority_text)
         await InProcessClient(server).create(CUSTOM_RESOURCE_DEFINITION, widgets())
-        running = RunningServer(server, [Address("127.0.0.1", 0)])
+        running = RunningServer(server, [Address("127.0.0.1", 0, certificates)])
         await running.start()
         ended = asyncio.Event()
         stop.append((asyncio.get_running_loop(), ended))
-        started.append(Api("simulator", running.listeners[0].address.url, TOKEN))
+        api = Api("simulator", running.listeners[0].address.url, TOKEN, str(certificates.authority))
+        api.kubeconfig, api.kubectl = directory / "kubeconfig", OUR_KUBECTL
+        write_kubeconfig(api.kubeconfig, api.url, TOKEN, certificates.authority_text)
+        api.compact = lambda: asyncio.run_coroutine_threadsafe(_compact(server), stop[0][0]).result(20)
+        started.append(api)
         ready.set()
         await ended.wait()
         await running.stop()
@@ -71,11 +86,17 @@ def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
             if crds:
                 asyncio.run(_install(cluster))
             api = Api("real", cluster.url, cluster.token, str(cluster.certificates.authority))
+            api.kubeconfig, api.kubectl, api.compact = cluster.kubeconfig, str(binaries.KUBECTL.path), cluster.compact
             if crds:  # a kind that is seconds old answers lists with 429
                 api.await_status("/apis/contract.muster.dev/v1/widgets", 200)
             yield api, cluster
         finally:
             cluster.kill()
+
+
+async def _compact(server: Server) -> None:
+    for collection in server.store.collections.values():
+        collection.compact()
 
 
 async def _install(cluster: RealCluster) -> None:

@@ -149,3 +149,31 @@ def test_a_secret_of_the_token_type_is_filled_in(api: Api) -> None:
     live = api.get("secrets/lasting-token")
     assert set(live.body["data"]) == {"ca.crt", "namespace", "token"}
     assert "kubernetes.io/service-account.uid" in live.meta["annotations"]
+
+
+def test_a_token_for_somebody_else_is_refused(api: Api) -> None:
+    api.post("serviceaccounts", {"metadata": {"name": "robot"}})
+    request = {"spec": {"expirationSeconds": 3600, "audiences": ["https://elsewhere.example"]}}
+    token = str(api.post("serviceaccounts/robot/token", request).body["status"]["token"])
+
+    answer = api.call("GET", "configmaps", token=token)
+
+    assert answer.code == (401, "Unauthorized")
+
+
+def test_nobody_may_what_only_the_known_may(api: Api) -> None:
+    answer = api.call("GET", "configmaps", token="")
+
+    assert answer.code == (403, "Forbidden")
+    assert answer.message == (
+        'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps" in API group "" in the '
+        f'namespace "{api.ns}"'
+    )
+    assert api.call("GET", "/healthz", token="").status == 200
+    assert api.call("GET", "/version", token="").status == 200
+
+
+@pytest.mark.parametrize("token", ["wrong", "a.b.c"])
+def test_a_token_that_nobody_gave_out_is_refused_everywhere(api: Api, token: str) -> None:
+    for path in ("configmaps", "/version", "/apis", "/openapi/v3", "/healthz"):
+        assert api.call("GET", path, token=token).code == (401, "Unauthorized"), path

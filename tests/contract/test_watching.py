@@ -147,3 +147,23 @@ def test_a_watch_as_partial_metadata(api: Api) -> None:
     assert answer.body["kind"] == "PartialObjectMetadata"
     assert "data" not in answer.body
     assert answer.meta["uid"] == made.meta["uid"]
+
+
+def test_a_running_watch_that_ends_tells_by_bookmark_how_far_it_came(api: Api) -> None:
+    version = _version(api, "widgets/widgets")
+    api.post("widgets/widgets", widget())
+    query = {"allowWatchBookmarks": "true", "resourceVersion": version, "timeoutSeconds": "6"}
+
+    events = list(api.watch("widgets/widgets", seconds=15, **query))
+
+    assert events[0]["type"] == "ADDED"
+    marks = [event["object"] for event in events if event["type"] == "BOOKMARK"]
+    assert marks
+    assert (marks[-1]["kind"], marks[-1]["apiVersion"]) == ("Widget", "contract.muster.dev/v1")
+    assert int(marks[-1]["metadata"]["resourceVersion"]) >= int(events[0]["object"]["metadata"]["resourceVersion"])
+
+
+def test_without_being_asked_for_there_are_no_bookmarks(api: Api) -> None:
+    query = {"resourceVersion": _version(api, "widgets/widgets"), "timeoutSeconds": "4"}
+
+    assert list(api.watch("widgets/widgets", seconds=15, **query)) == []

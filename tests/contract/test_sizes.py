@@ -1,0 +1,39 @@
+"""How large a request may be."""
+
+from tests.contract.client import MERGE, Api
+from tests.contract.steps import config, widget
+
+LIMIT = 3 * 1024 * 1024
+
+
+def test_a_body_beyond_three_mebibytes_is_too_large(api: Api) -> None:
+    api.post("configmaps", config("a"))
+    beyond = b'{"metadata":{"annotations":{"x":"' + b"x" * LIMIT + b'"}}}'
+
+    for answer in (
+        api.call("POST", "configmaps", beyond),
+        api.call("PUT", "configmaps/a", beyond),
+        api.call("PATCH", "configmaps/a", beyond, type=MERGE),
+    ):
+        assert answer.code == (413, "RequestEntityTooLarge")
+        assert answer.message == f"Request entity too large: limit is {LIMIT}"
+
+
+def test_an_object_of_a_mebibyte_is_taken(api: Api) -> None:
+    body = widget("large", free={"text": "x" * 1_000_000})
+
+    assert api.post("widgets/widgets", body).status == 201
+    assert len(api.get("widgets/widgets/large").body["spec"]["free"]["text"]) == 1_000_000
+
+
+def test_a_json_patch_has_at_most_ten_thousand_operations(api: Api) -> None:
+    api.post("configmaps", config("a"))
+    step = {"op": "add", "path": "/data", "value": {"x": "1"}}
+
+    assert api.json_patch("configmaps/a", [step] * 10_000).status == 200
+    answer = api.json_patch("configmaps/a", [step] * 10_001)
+
+    assert answer.code == (413, "RequestEntityTooLarge")
+    assert answer.message == (
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    )
