@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from django.utils import timezone
 
 from clusters.connections import gateway_for
-from clusters.drift import Path, differences, is_ours, owner_of
+from clusters.drift import Path, differences, is_ours, owner_of, owners_of
 from clusters.kinds import Kind
-from clusters.kube.gateway import FIELD_MANAGER, Gateway, Manifest
+from clusters.kube.gateway import Gateway, Manifest
 from clusters.models import Adoption, Cluster, ClusterObject
 from clusters.names import MANAGED_BY, MANAGED_BY_LABEL, OWNER_LABEL, owner_label_value
 from core.models import DesiredState
@@ -152,7 +152,7 @@ def _identity(adoption: Adoption, **metadata: Any) -> Manifest:
 def field_changes(wanted: Manifest, live: Manifest) -> tuple[FieldChange, ...]:
     """What applying `wanted` would change of `live`, field by field, with those who own each now. Pure."""
     return tuple(
-        FieldChange(".".join(path), _at(live, path), _at(wanted, path), _owners(path, live))
+        FieldChange(".".join(path), _at(live, path), _at(wanted, path), owners_of(path, live))
         for path in differences(wanted, live)
     )
 
@@ -163,20 +163,6 @@ def _at(manifest: Any, path: Path) -> Any:
             return None
         manifest = manifest[key]
     return manifest
-
-
-def _owners(path: Path, live: Manifest) -> tuple[str, ...]:
-    found = []
-    for entry in live["metadata"].get("managedFields") or ():
-        fields: Any = entry.get("fieldsV1") or {}
-        for key in path:
-            if not fields or f"f:{key}" not in fields:
-                break
-            fields = fields[f"f:{key}"]
-        else:
-            if entry.get("manager") != FIELD_MANAGER:
-                found.append(str(entry.get("manager", "unknown")))
-    return tuple(dict.fromkeys(found))
 
 
 def keeper_of(manifest: Mapping[str, Any]) -> str:

@@ -57,7 +57,9 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
     drifted = tuple(".".join(path) for path in changed)
     if owner and drifted:
         others = dict.fromkeys(name for path in changed for name in owners_of(path, live))
-        check_fight(str(live["metadata"].get("uid", "")), f"{kind.kind} {metadata['name']}", drifted, tuple(others))
+        check_fight(
+            gateway, str(live["metadata"].get("uid", "")), f"{kind.kind} {metadata['name']}", drifted, tuple(others)
+        )
     try:
         applied = gateway.apply(kind, manifest)
     except FieldConflict:
