@@ -84,7 +84,7 @@ def predict(pk: UUID | str, *, now: datetime) -> Prediction | None:
 def compare(pk: UUID | str, *, now: datetime) -> Agreement | None:
     """Hold a prediction against what is seen now; None where the scheduler has not decided, or it was compared."""
     rows = Prediction.objects.select_related("workload__project", "workload__node_pool", "cluster")
-    row = rows.filter(pk=pk, outcome=Agreement.OPEN).first()
+    row = rows.filter(pk=pk, outcome=Agreement.OPEN).defer("evidence").first()
     if row is None:
         return None
     try:
@@ -127,7 +127,7 @@ def _question(workload: Workload, shard: Shard, own: OwnPods, now: datetime) -> 
         raise NotComparable("schedulerBlind")
     if any(code == STALE or code.startswith(f"{NOT_READ}:") for code in shard.unknown):
         raise NotComparable("stale")
-    if own.are_decided:
+    if own.told:
         raise NotComparable("tooLate")
     manifest = rendered_manifest(workload)
     try:
@@ -149,8 +149,10 @@ def _verify(row: Prediction, now: datetime) -> Verified | None:
         raise NotComparable("deleted")
     if workload.generation != row.generation:
         raise NotComparable("edited")
-    evidence, own = _evidence(row), own_pods(workload)
-    if not decided(evidence.question.gangs, own):
+    own = own_pods(workload)
+    # What is large is read and unpacked only where it may be needed.
+    evidence = _evidence(row) if own.told >= row.pods else None
+    if evidence is None or not decided(evidence.question.gangs, own):
         if now - row.predicted_at > timedelta(seconds=settings.PREDICTION_WAIT_SECONDS):
             raise NotComparable("waited")
         return None

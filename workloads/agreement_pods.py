@@ -26,9 +26,9 @@ class OwnPods:
     groups: frozenset[str]
 
     @property
-    def are_decided(self) -> bool:
-        """Whether the scheduler has spoken of any of them."""
-        return any(refused or pod.node for pods in self.by_clique.values() for pod, refused in pods)
+    def told(self) -> int:
+        """Of how many of them the scheduler has spoken."""
+        return sum(bool(refused or pod.node) for pods in self.by_clique.values() for pod, refused in pods)
 
 
 def own_pods(workload: Workload) -> OwnPods:

@@ -20,6 +20,7 @@ from tests.bench import report, stages
 from tests.bench.api_rows import api_rows
 from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
 from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
+from tests.bench.pool_rows import pool_rows
 
 SIZES = {"pull-request": 500, "large": 5000}
 """Nodes; there are ten pods to a node, and the small size beside it is a tenth."""
@@ -123,6 +124,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "clicks": Run.clicks,
     "placing": Run.placing,
     "api": lambda run: api_rows(run.directory),
+    "pools": lambda run: pool_rows(run.directory, (run.small, run.nodes)),
 }
 
 

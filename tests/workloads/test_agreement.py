@@ -332,3 +332,19 @@ def test_a_lost_hint_is_made_up_by_the_tick_and_old_rows_go(live: Live, start: A
 def test_a_round_without_open_predictions_costs_two_queries(db: None, django_assert_num_queries: Any):
     with django_assert_num_queries(2):
         assert tasks.compare_open() == 0
+
+
+def test_a_start_costs_a_few_queries_and_comparing_it_a_few_more(
+    live: Live, project: Any, admin: Any, actor: Any, django_assert_max_num_queries: Any
+):
+    workload = submit_workload(actor(admin), project=project, source=graph(2, 4))
+    with django_assert_max_num_queries(30):
+        prediction = agreement.predict(workload.pk, now=timezone.now())
+    assert prediction is not None
+    with django_assert_max_num_queries(4):
+        assert agreement.compare(prediction.pk, now=timezone.now()) is None
+
+    decide(live, workload, 2)
+
+    with django_assert_max_num_queries(20):
+        assert agreement.compare(prediction.pk, now=timezone.now()) == Agreement.RIGHT
