@@ -1,5 +1,6 @@
 """`/api/docs/`: the operations of the API as a plain page, from the same schema as openapi.yaml."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.api.shapes import Encoded
 from core.api.views import ApiView
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -29,6 +31,8 @@ class Operation:
 
 class ApiDocumentView(ApiView):
     """The document that describes this API."""
+
+    gives: Mapping[str, Any] = {"get": Encoded}
 
     def get(self, request: Request) -> Response:
         """OpenAPI 3, as openapi.yaml."""

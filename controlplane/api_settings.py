@@ -1,5 +1,6 @@
 """`/v1/k8s/setting`: the settings of the installation that can be changed while it runs (Run:ai: tenant settings)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from accounts.audit import Actor
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
+from core.api.shapes import SettingChange, SettingChanged, SettingShape
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.models import TenantSetting
@@ -20,6 +22,9 @@ from core.tenant_settings import SETTINGS, Setting, is_on
 
 class SettingListView(ApiView):
     """All settings."""
+
+    gives: Mapping[str, Any] = {"get": list[SettingShape], "put": SettingChanged}
+    takes: Mapping[str, Any] = {"put": SettingChange}
 
     def get(self, request: Request) -> Response:
         """A bare array of `{key, value, label, category, …}`; values are text."""
@@ -41,6 +46,8 @@ class SettingListView(ApiView):
 
 class SettingView(ApiView):
     """One setting."""
+
+    gives: Mapping[str, Any] = {"get": bool}
 
     def get(self, request: Request, setting_key: str) -> Response:
         """Whether it is on: a bare true or false."""

@@ -22,6 +22,7 @@ from accounts.models import User
 from controlplane.live import Page, hub
 from core.api.json_rendering import encode
 from core.api.matching import tagged
+from core.api.shapes import Encoded
 from core.api.views import ApiView
 from core.conditions import find as find_condition
 from core.errors import InvalidInput, MusterError, NotFound
@@ -31,6 +32,8 @@ from core.models import DesiredState
 LONGEST_WAIT = 300
 LONGEST_WATCH = 3600
 POLL_SECONDS = 0.5
+# How often a stream asks again by itself: while it hears of changes, and while the broker is lost.
+RECHECK_SECONDS, DEAF_SECONDS = 15.0, 2.0
 MOST_WAITING = 64
 FORMS = "condition=Ready, condition=Ready=False, phase=Running, delete"
 
@@ -94,6 +97,8 @@ class ObjectView(ApiView):
 class WaitView(ObjectView):
     """Waits for one object."""
 
+    gives: Mapping[str, Any] = {"get": Encoded}
+
     errors: Mapping[int, str] = {408: "The time is over.", 503: "Too many wait already."}
 
     parameters = (
@@ -155,7 +160,7 @@ class WatchView(ObjectView):
         return super().perform_content_negotiation(request, force=True)
 
 
-async def changes(load: Callable[[], str | None], page: Page, every: float = 15.0) -> AsyncIterator[str]:
+async def changes(load: Callable[[], str | None], page: Page) -> AsyncIterator[str]:
     """The events of one object. `load()` gives it as JSON, None when it is gone or may not be seen any more."""
     ours, end, told = hub(), time.monotonic() + LONGEST_WATCH, ""
     ask = sync_to_async(load, thread_sensitive=False)
@@ -168,7 +173,7 @@ async def changes(load: Callable[[], str | None], page: Page, every: float = 15.
                 return
             yield ": alive\n\n" if found == told else f"data: {found}\n\n"
             told = found
-            await page.wait(every if ours.connected else min(every, 2.0))
+            await page.wait(RECHECK_SECONDS if ours.connected else DEAF_SECONDS)
             page.take()
             await asyncio.sleep(0.1)  # changes in one breath are one event
     finally:

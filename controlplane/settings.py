@@ -107,6 +107,8 @@ RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
 LEASE_SECONDS = _number("MUSTER_LEASE_SECONDS", 120)
 # Of one person or access key, in each web process.
 API_REQUESTS_PER_MINUTE = _number("MUSTER_API_REQUESTS_PER_MINUTE", 6000)
+# Of one account, in each web process; of one address five times as many.
+TOKENS_PER_MINUTE = _number("MUSTER_TOKENS_PER_MINUTE", 120)
 
 INSTALLED_APPS = (
     "django.contrib.auth",
@@ -269,4 +271,9 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "DISABLE_ERRORS_AND_WARNINGS": False,
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": (
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "core.api.documenting.add_shapes",
+    ),
 }

@@ -1,7 +1,7 @@
 """`/api/v1/audit/log`: who did what, in Run:ai's shape, as a list and as a file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.utils.timezone import is_naive, make_aware
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api.shapes import AuditList
 from accounts.audit import visible_entries
 from accounts.audit_wire import FILTERS, SORTS, entry_json
 from accounts.models import AuditEntry
@@ -42,6 +43,8 @@ def matching(request: Request) -> QuerySet[AuditEntry]:
 
 class AuditLogView(ApiView):
     """The log."""
+
+    gives: Mapping[str, Any] = {"get": AuditList}
 
     def get(self, request: Request) -> Response:
         """The newest first, unless it is sorted; `numberOfSamples` (20, up to 1000) is the size of a page."""

@@ -1,5 +1,6 @@
 """`/api/…/authorization`: roles (read v1, written v2), permissions, and where somebody may do what."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -7,6 +8,7 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
+from accounts.api.shapes import PermissionShape, PermittedScopesQuestion, RoleCreation, RoleShape, Scopes
 from accounts.models import Role
 from accounts.permissions import reach, require, rights_of, rules_of
 from accounts.requests import actor_of
@@ -23,6 +25,8 @@ ROLE_KEYS = ("name", "description", "permissions", "permissionSets", "enabled", 
 class RoleListView(ApiView):
     """All roles, predefined and custom."""
 
+    gives: Mapping[str, Any] = {"get": list[RoleShape]}
+
     def get(self, request: Request) -> Response:
         """A bare list."""
         require(request.user, "roles:read")
@@ -33,6 +37,8 @@ class RoleListView(ApiView):
 class RoleView(ApiView):
     """One role."""
 
+    gives: Mapping[str, Any] = {"get": RoleShape}
+
     def get(self, request: Request, role_id: str) -> Response:
         """The role."""
         require(request.user, "roles:read")
@@ -41,6 +47,9 @@ class RoleView(ApiView):
 
 class RoleListV2View(RoleListView):
     """List and create."""
+
+    gives: Mapping[str, Any] = {"get": list[RoleShape], "post": RoleShape}
+    takes: Mapping[str, Any] = {"post": RoleCreation}
 
     def post(self, request: Request) -> Response:
         """Create one of permissions. 201."""
@@ -55,6 +64,9 @@ class RoleListV2View(RoleListView):
 
 class RoleV2View(RoleView):
     """One role, to be changed if it is a custom one."""
+
+    gives: Mapping[str, Any] = {"get": RoleShape, "put": RoleShape}
+    takes: Mapping[str, Any] = {"put": RoleCreation}
 
     def put(self, request: Request, role_id: str) -> Response:
         """Change it; it holds at once."""
@@ -76,6 +88,8 @@ class RoleV2View(RoleView):
 class PermissionsView(ApiView):
     """What who asks may do anywhere."""
 
+    gives: Mapping[str, Any] = {"get": list[PermissionShape]}
+
     def get(self, request: Request) -> Response:
         """Actions by resource type."""
         held = {right for rule in rules_of(request.user) for right in rights_of(rule)}
@@ -84,6 +98,9 @@ class PermissionsView(ApiView):
 
 class PermittedScopesView(ApiView):
     """Where who asks may do what to a resource type."""
+
+    gives: Mapping[str, Any] = {"post": dict[str, Scopes]}
+    takes: Mapping[str, Any] = {"post": PermittedScopesQuestion}
 
     def post(self, request: Request) -> Response:
         """Scopes by action; with `action`, only that one's are filled. Writes nothing."""

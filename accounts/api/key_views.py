@@ -1,5 +1,6 @@
 """`/api/v1/service-accounts` and `/api/v1/access-keys`, under the names that Run:ai had for them before too."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -7,6 +8,17 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
+from accounts.api.shapes import (
+    AccessKeyCreated,
+    AccessKeyCreation,
+    AccessKeyList,
+    AccessKeyShape,
+    Enabled,
+    Named,
+    SecretShown,
+    ServiceAccountCreated,
+    ServiceAccountShape,
+)
 from accounts.permissions import require
 from accounts.requests import actor_of
 from accounts.selectors import find_any_key, find_own_key, find_service_account, live_keys, own_keys, service_accounts
@@ -16,6 +28,9 @@ from core.api.views import ApiView
 
 class ServiceAccountListView(ApiView):
     """List and create. `secret_name` is what the answer calls the secret."""
+
+    gives: Mapping[str, Any] = {"get": list[ServiceAccountShape], "post": ServiceAccountCreated}
+    takes: Mapping[str, Any] = {"post": Named}
 
     secret_name = "clientSecret"  # noqa: S105 (the name of a field)
 
@@ -40,6 +55,9 @@ class ServiceAccountListView(ApiView):
 class ServiceAccountView(ApiView):
     """One service account."""
 
+    gives: Mapping[str, Any] = {"get": ServiceAccountShape, "patch": None}
+    takes: Mapping[str, Any] = {"patch": Enabled}
+
     def get(self, request: Request, account_id: str) -> Response:
         """The account."""
         return Response(wire.service_account_json(find_service_account(request.user, account_id)))
@@ -62,6 +80,9 @@ class ServiceAccountView(ApiView):
 class ServiceAccountSecretView(ApiView):
     """A new secret."""
 
+    gives: Mapping[str, Any] = {"post": SecretShown}
+    takes: Mapping[str, Any] = {"post": None}
+
     secret_name = "clientSecret"  # noqa: S105 (the name of a field)
 
     def post(self, request: Request, account_id: str) -> Response:
@@ -73,6 +94,9 @@ class ServiceAccountSecretView(ApiView):
 
 class AccessKeyListView(ApiView):
     """One's own keys."""
+
+    gives: Mapping[str, Any] = {"get": AccessKeyList | list[AccessKeyShape], "post": AccessKeyCreated}
+    takes: Mapping[str, Any] = {"post": AccessKeyCreation}
 
     secret_name = "clientSecret"  # noqa: S105 (the name of a field)
     wrapped = True
@@ -100,6 +124,8 @@ class AccessKeyListView(ApiView):
 class AccessKeyView(ApiView):
     """One of one's own keys."""
 
+    gives: Mapping[str, Any] = {"get": AccessKeyShape}
+
     def get(self, request: Request, key_id: str) -> Response:
         """The key, without its secret."""
         return Response(wire.access_key_json(find_own_key(request.user, key_id)))
@@ -114,6 +140,9 @@ class AccessKeyView(ApiView):
 class AccessKeySecretView(ApiView):
     """A new secret for one of one's own keys."""
 
+    gives: Mapping[str, Any] = {"post": SecretShown}
+    takes: Mapping[str, Any] = {"post": None}
+
     def post(self, request: Request, key_id: str) -> Response:
         """It is shown this once; the old one ends."""
         key = find_own_key(request.user, key_id)
@@ -123,6 +152,8 @@ class AccessKeySecretView(ApiView):
 
 class AllAccessKeysView(ApiView):
     """Everybody's keys, for administrators."""
+
+    gives: Mapping[str, Any] = {"get": AccessKeyList | list[AccessKeyShape]}
 
     wrapped = True
 

@@ -11,6 +11,16 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
+from accounts.api.shapes import (
+    BatchAnswer,
+    OwnRules,
+    RuleBatch,
+    RuleBatchCreated,
+    RuleBatchCreation,
+    RuleCreation,
+    RuleList,
+    RuleShape,
+)
 from accounts.models import AccessRule, User, UserKind
 from accounts.permissions import require, rules_of
 from accounts.requests import actor_of
@@ -21,6 +31,7 @@ from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
 from core.api.pagination import paginate
+from core.api.shapes import Count
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput, MusterError, NotFound
 from core.filters import Filter
@@ -79,6 +90,9 @@ def answer(rules: list[AccessRule], total: int) -> dict[str, Any]:
 class AccessRuleListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": RuleList, "post": RuleShape}
+    takes: Mapping[str, Any] = {"post": RuleCreation}
+
     def get(self, request: Request) -> Response:
         """Rules, sorted and paged."""
         rows = matching(request)
@@ -95,6 +109,8 @@ class AccessRuleListView(ApiView):
 class AccessRuleCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response({"count": matching(request).count()})
@@ -102,6 +118,8 @@ class AccessRuleCountView(ApiView):
 
 class AccessRuleView(ApiView):
     """One rule."""
+
+    gives: Mapping[str, Any] = {"get": RuleShape}
 
     def get(self, request: Request, rule_id: str) -> Response:
         """The rule, with the path of its scope."""
@@ -118,6 +136,9 @@ class AccessRuleView(ApiView):
 
 class AccessRuleBatchView(ApiView):
     """Several rules at once, each by itself."""
+
+    gives: Mapping[str, Any] = {"post": BatchAnswer}
+    takes: Mapping[str, Any] = {"post": RuleBatch}
 
     def post(self, request: Request) -> Response:
         """Delete, or say whether each could be (`validate_delete`)."""
@@ -142,6 +163,9 @@ class AccessRuleBatchView(ApiView):
 class AccessRuleBatchCreateView(ApiView):
     """A role for several subjects on several scopes."""
 
+    gives: Mapping[str, Any] = {"post": RuleBatchCreated}
+    takes: Mapping[str, Any] = {"post": RuleBatchCreation}
+
     def post(self, request: Request) -> Response:
         """Each pair by itself."""
         body = self.body()
@@ -165,6 +189,8 @@ class AccessRuleBatchCreateView(ApiView):
 class OwnAccessRulesView(ApiView):
     """The rules that hold for who asks."""
 
+    gives: Mapping[str, Any] = {"get": OwnRules}
+
     def get(self, request: Request) -> Response:
         """All of them, those of groups included."""
         found, total = _own(request)
@@ -173,6 +199,8 @@ class OwnAccessRulesView(ApiView):
 
 class OwnAccessRulesCountView(ApiView):
     """How many hold for who asks."""
+
+    gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
         """`{count}`."""

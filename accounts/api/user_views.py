@@ -1,5 +1,6 @@
 """`/api/v1/users` and `/api/v1/me/password`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -8,6 +9,7 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
+from accounts.api.shapes import Nothing, PasswordChange, TempPassword, UserCreated, UserCreation, UserShape
 from accounts.models import User
 from accounts.permissions import require
 from accounts.requests import actor_of
@@ -15,6 +17,7 @@ from accounts.selectors import find_person, people
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.pagination import paginate
+from core.api.shapes import Count
 from core.api.views import ApiView
 from core.filters import Filter
 
@@ -45,6 +48,9 @@ def matching(request: Request) -> QuerySet[User]:
 class UserListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": list[UserShape], "post": UserCreated}
+    takes: Mapping[str, Any] = {"post": UserCreation}
+
     def get(self, request: Request) -> Response:
         """People, sorted and paged: 500 a page, as a bare list."""
         rows, _next = paginate(request, sort(request, matching(request), SORTS, default="username"), default=500)
@@ -66,6 +72,8 @@ class UserListView(ApiView):
 class UserCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response({"count": matching(request).count()})
@@ -73,6 +81,8 @@ class UserCountView(ApiView):
 
 class UserView(ApiView):
     """One person."""
+
+    gives: Mapping[str, Any] = {"get": UserShape}
 
     def get(self, request: Request, user_id: str) -> Response:
         """The person."""
@@ -88,6 +98,9 @@ class UserView(ApiView):
 class UserLogoutView(ApiView):
     """Ends everything of a person's."""
 
+    gives: Mapping[str, Any] = {"post": None}
+    takes: Mapping[str, Any] = {"post": None}
+
     def post(self, request: Request, user_id: str) -> Response:
         """Sessions, tokens and streams end now."""
         user = find_person(request.user, user_id)
@@ -98,6 +111,9 @@ class UserLogoutView(ApiView):
 class UserPasswordView(ApiView):
     """A new temporary password."""
 
+    gives: Mapping[str, Any] = {"post": TempPassword}
+    takes: Mapping[str, Any] = {"post": None}
+
     def post(self, request: Request, user_id: str) -> Response:
         """It is shown this once."""
         user = find_person(request.user, user_id)
@@ -107,6 +123,9 @@ class UserPasswordView(ApiView):
 
 class OwnPasswordView(ApiView):
     """One's own password."""
+
+    gives: Mapping[str, Any] = {"post": Nothing}
+    takes: Mapping[str, Any] = {"post": PasswordChange}
 
     def post(self, request: Request) -> Response:
         """Change it. Run:ai's document has both passwords echoed: Muster sends none back."""

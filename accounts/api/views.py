@@ -18,6 +18,7 @@ from accounts.api.serializers import (
     TokenRequestSerializer,
     TokenSerializer,
 )
+from accounts.api.token_rates import count_request
 from accounts.requests import address_of, attempt_of
 from accounts.services import verify_password, verify_secret
 from core.api.schema import ErrorSerializer
@@ -41,6 +42,7 @@ class InvalidGrant(MusterError):
 def by_password(fields: Fields, request: Request) -> tokens.TokenPair:
     """The grant of a person: e-mail and password."""
     attempt = attempt_of(request, _required(fields, "username"))
+    count_request(attempt.subject, attempt.address)
     user = verify_password(attempt, _required(fields, "password"))
     if user is None or user.must_change_password:  # a temporary password is good for choosing another, on the page
         raise InvalidGrant
@@ -50,6 +52,7 @@ def by_password(fields: Fields, request: Request) -> tokens.TokenPair:
 def by_access_key(fields: Fields, request: Request) -> tokens.TokenPair:
     """The grant of a pipeline: an access key's id and secret."""
     attempt = attempt_of(request, _required(fields, "clientid", "appid"))
+    count_request(attempt.subject, attempt.address)
     key = verify_secret(attempt, _required(fields, "clientsecret", "appsecret"))
     if key is None:
         raise InvalidGrant
@@ -67,6 +70,7 @@ def by_refresh_token(fields: Fields, request: Request) -> tokens.TokenPair:
     except tokens.InvalidToken as error:
         throttling.note_failure(subject, address)
         raise InvalidGrant from error
+    count_request(key.client_id if key else user.email, address)
     return tokens.issue(user, key)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from core.api.shapes import Encoded, Shape
+from core.api.shapes import UNSET, Encoded, Shape, UnsetType
 
 NodeStatus = Literal["Ready", "NotReady", "Unknown"]
 
@@ -56,3 +56,88 @@ class NodeList(Shape):
     """Nodes."""
 
     nodes: list[NodeShape]
+
+
+class ClusterCondition(Shape, forbid_unknown_fields=False):
+    """What holds of a cluster."""
+
+    type: str
+    status: str
+    reason: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    observed_generation: int | UnsetType = UNSET
+    last_transition_time: str | UnsetType = UNSET
+
+
+class Operand(Shape):
+    """A part of the software in the cluster."""
+
+    ready: bool
+    last_transition_time: str | None
+    reasons: list[str] | UnsetType = UNSET
+
+
+class Platform(Shape):
+    """What the cluster is."""
+
+    type: str
+    kube_version: str
+
+
+class Dependency(Shape):
+    """Whether a part is there, and why not."""
+
+    available: bool
+    reason: str
+
+
+class Dependencies(Shape):
+    """Parts that Muster needs, and parts that it can use."""
+
+    required: dict[str, Dependency]
+    optional: dict[str, Dependency]
+
+
+class ClusterStatus(Shape):
+    """How the cluster is."""
+
+    state: str
+    conditions: list[ClusterCondition]
+    operands: dict[str, Operand]
+    platform: Platform
+    dependencies: Dependencies
+
+
+class ClusterShape(Shape):
+    """One cluster; with `verbosity=metadata` the fields up to `deleteRequestedAt` only."""
+
+    uuid: str
+    tenant_id: int
+    name: str
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+    delete_requested_at: str | None
+    domain: str | UnsetType = UNSET
+    server: str | UnsetType = UNSET
+    version: str | UnsetType | None = UNSET
+    last_liveness: str | UnsetType | None = UNSET
+    status: ClusterStatus | UnsetType = UNSET
+
+
+class ClusterCreation(Shape):
+    """A cluster to register: a kubeconfig, or an address (`server`, Run:ai's name is `domain`) with a token."""
+
+    name: str
+    kubeconfig: str | None = None
+    server: str | None = None
+    domain: str | None = None
+    certificate_authority: str | None = None
+    token: str | None = None
+    version: str | None = None
+
+
+class ClusterRenaming(Shape):
+    """A new name."""
+
+    name: str

@@ -1,5 +1,6 @@
 """`/api/v1/clusters` and `/api/v1/nodes`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Case, QuerySet, Value, When
@@ -11,7 +12,7 @@ from accounts.requests import actor_of
 from clusters import selectors, services
 from clusters.api import wire
 from clusters.api.node_listing import shown_nodes
-from clusters.api.shapes import NodeList
+from clusters.api.shapes import ClusterCreation, ClusterRenaming, ClusterShape, NodeList
 from clusters.models import Cluster, Node
 from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
@@ -19,6 +20,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
+from core.api.shapes import Accepted, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
@@ -47,6 +49,9 @@ NODE_SEARCH = ("name", "gpu_type", "node_pool")
 class ClusterListView(ApiView):
     """List and register."""
 
+    gives: Mapping[str, Any] = {"get": list[ClusterShape], "post": ClusterShape}
+    takes: Mapping[str, Any] = {"post": ClusterCreation}
+
     def get(self, request: Request) -> Response:
         """Every visible cluster, a bare array. `verbosity` metadata or full; `includeRequestedForDelete`."""
         require(request.user, "cluster:read")
@@ -71,6 +76,9 @@ class ClusterListView(ApiView):
 
 class ClusterView(ApiView):
     """One cluster."""
+
+    gives: Mapping[str, Any] = {"get": ClusterShape, "put": None, "delete": Accepted}
+    takes: Mapping[str, Any] = {"put": ClusterRenaming}
 
     def get(self, request: Request, cluster_id: str) -> Response:
         """The cluster."""
@@ -97,6 +105,8 @@ class ClusterView(ApiView):
 class NodeListView(ApiView):
     """Nodes of all clusters, or of the one in the path."""
 
+    gives: Mapping[str, Any] = {"get": NodeList}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request, cluster_id: str = "") -> Response:
@@ -110,6 +120,8 @@ class NodeListView(ApiView):
 
 class NodeCountView(ApiView):
     """How many nodes match."""
+
+    gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request, cluster_id: str = "") -> Response:
         """`{count}`."""

@@ -5,10 +5,11 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
-from core.api.answers import responses_of
+from core.api.documenting import schema_of
+from core.api.errors import status_body
 
 _STATUS = re.compile(r"\b(20[0-9])\.$")
 
@@ -59,6 +60,11 @@ class ErrorSerializer(serializers.Serializer[Any]):
     faults = FaultSerializer(many=True, required=False)
 
 
+def _error(code: int, text: str) -> OpenApiResponse:
+    example = OpenApiExample("answer", value=status_body(code, details=text), response_only=True)
+    return OpenApiResponse(ErrorSerializer, description=text, examples=[example])
+
+
 class MusterSchema(AutoSchema):
     """Adds the error answers and the dry-run flag; a view that declares no body is described as a JSON object."""
 
@@ -93,16 +99,26 @@ class MusterSchema(AutoSchema):
     def get_request_serializer(self) -> Any:
         if self._declares_a_serializer():
             return super().get_request_serializer()
-        return OpenApiTypes.OBJECT if self.method in ("POST", "PUT", "PATCH") else None
+        writes = self.method in ("POST", "PUT", "PATCH")
+        shape = self._declared("takes", dict[str, Any] if writes else None)
+        return None if shape is None else {"application/json": schema_of(shape)}
 
     def get_response_serializers(self) -> Any:
-        declared: Any = super().get_response_serializers() if self._declares_a_serializer() else OpenApiTypes.OBJECT
+        declared: Any = super().get_response_serializers() if self._declares_a_serializer() else None
         if not isinstance(declared, dict):
-            status = self._success()
-            declared = {status: None if status == 204 else declared}
-        declared = getattr(self.view, "answers", None) or {**declared, **responses_of(self.method, self.path)}
-        errors = {code: OpenApiResponse(ErrorSerializer, description=text) for code, text in self._errors().items()}
-        return {**errors, **declared}
+            declared = getattr(self.view, "answers", None) or self._given()
+        return {**{code: _error(code, text) for code, text in self._errors().items()}, **declared}
+
+    def _given(self) -> dict[int, Any]:
+        """The successes with the declared shape: the one of the docstring, and others that the view has too."""
+        status = self._success()
+        shape = self._declared("gives", None if status == 204 else dict[str, Any])
+        statuses = (status, *getattr(self.view, "other_successes", {}).get(self.method.lower(), ()))
+        return {code: None if shape is None or code == 204 else schema_of(shape) for code in statuses}
+
+    def _declared(self, what: str, otherwise: Any) -> Any:
+        """The shape that the view declares for this method."""
+        return getattr(self.view, what, {}).get(self.method.lower(), otherwise)
 
     def _success(self) -> int:
         """The status with which the first sentence of the method's docstring ends, as in "Create one. 201."."""

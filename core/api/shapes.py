@@ -4,12 +4,20 @@ A field is called in snake case here and in camel case on the wire. `UNSET` is a
 null.
 """
 
+import re
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-__all__ = ("UNSET", "Accepted", "Count", "Encoded", "Shape", "UnsetType")
+from core.api.json_rendering import encode
+from core.errors import InvalidInput
+
+__all__ = (
+    "ACCEPTED", "UNSET", "Accepted", "Count", "Encoded", "Impact", "Shape", "UnsetType", "check_shape", "conforming",
+)  # fmt: skip
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<where>.*)`)?$")
+_NAMED = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>[^`]*)`")
 
 
 class Shape(msgspec.Struct, rename="camel", gc=False, forbid_unknown_fields=True):
@@ -34,3 +42,80 @@ class Accepted(Shape):
 
 
 ACCEPTED = Accepted(code=202, message="Request has been accepted.")
+
+
+class Impact(Shape):
+    """What a dry run of a deletion answers: whom it would hit."""
+
+    impact: Encoded
+
+
+def conforming(data: Any, shape: Any) -> Any:
+    """An answer as its declared shape; one that is built of shapes already is left alone. None stays None."""
+    first = data[0] if isinstance(data, list) and data else data
+    if data is None or isinstance(first, msgspec.Struct):
+        return data
+    return msgspec.json.decode(encode(data), type=shape)
+
+
+def check_shape(body: Any, shape: Any) -> None:
+    """Raise `InvalidInput` that names the field of `body` that its declared shape refuses."""
+    try:
+        msgspec.convert(body, shape)
+    except msgspec.ValidationError as error:
+        found = _PLACE.match(str(error))
+        what, where = (found["what"], found["where"] or "") if found else (str(error), "")
+        named = _NAMED.match(what)
+        if named:
+            where = f"{where}.{named['name']}".lstrip(".")
+            what = "Required parameter is missing" if named["fault"] == "missing required" else "There is no such field"
+        raise InvalidInput.of(where, what.replace("`", ""), "") from error
+
+
+class TelemetryGroup(Shape):
+    """What a figure was grouped by."""
+
+    key: str
+    value: str
+    name: str
+
+
+class TelemetryValue(Shape):
+    """A figure as text; of a group where it is grouped."""
+
+    value: str
+    groups: list[TelemetryGroup] | UnsetType = UNSET
+
+
+class Telemetry(Shape):
+    """Figures as of now; what is not known has none."""
+
+    type: str
+    timestamp: str
+    values: list[TelemetryValue]
+
+
+class SettingShape(Shape):
+    """A setting of the installation; its value is text."""
+
+    key: str
+    value: str
+    label: str
+    category: str
+    type: str
+    stage: str
+    source: str
+    active: bool
+
+
+class SettingChange(Shape):
+    """A setting to turn on or off."""
+
+    key: str
+    value: bool | str
+
+
+class SettingChanged(Shape):
+    """What it is now."""
+
+    msg: str

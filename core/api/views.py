@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from core.api import idempotency, runai
 from core.api.json_rendering import FastJSONRenderer
 from core.api.rates import RateLimit
+from core.api.shapes import check_shape, conforming
 from core.errors import InvalidInput
 
 Answer = TypeVar("Answer")
@@ -22,6 +23,9 @@ Answer = TypeVar("Answer")
 class ApiView(APIView):
     """A view of the API: JSON in and out, signed-in people only, Muster's errors in the one error shape."""
 
+    # Shapes by method: what a body must be before anything is written, and what answers are encoded as.
+    takes: Mapping[str, Any] = {}
+    gives: Mapping[str, Any] = {}
     renderer_classes: Sequence[type[BaseRenderer]] = (FastJSONRenderer,)
     throttle_classes = (RateLimit,)
     rate_headers: Mapping[str, str] = {}
@@ -46,12 +50,19 @@ class ApiView(APIView):
         if response.status_code >= 400:
             # An error has its one shape, also where a list was asked for as CSV.
             request.accepted_renderer, request.accepted_media_type = FastJSONRenderer(), FastJSONRenderer.media_type
+        elif (shape := self.gives.get(str(request.method).lower())) is not None and not _adds_to_its_shape(request):
+            response.data = conforming(response.data, shape)
         for name, value in self.rate_headers.items():
             response.headers[name] = value
         return super().finalize_response(request, response, *args, **kwargs)
 
     def write(self, change: Callable[[], Answer]) -> Answer:
-        """Run `change` in one transaction; with `?dryRun=true` undo it, so that its answer says what it would do."""
+        """Run `change` in one transaction; with `?dryRun=true` undo it, so that its answer says what it would do.
+
+        Raises `InvalidInput` where the body is not of its declared shape and its readers did not see that.
+        """
+        if (shape := self.takes.get(str(self.request.method).lower())) is not None:
+            check_shape(self.request.data, shape)
         return write(self.request, change)
 
     def body(self) -> dict[str, Any]:
@@ -65,6 +76,11 @@ class ApiView(APIView):
         if runai.find(str(request.method), request.path) is not None:
             raise runai.NotServed
         raise MethodNotAllowed(str(request.method))
+
+
+def _adds_to_its_shape(request: Request) -> bool:
+    """Dry runs of writes say more than the write: whom it would hit, where it would land."""
+    return request.method != "GET" and request.query_params.get("dryRun") == "true"
 
 
 def is_dry_run(request: Request) -> bool:

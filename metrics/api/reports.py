@@ -21,11 +21,13 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.json_rendering import FastJSONRenderer
 from core.api.pagination import paginate
+from core.api.shapes import Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
 from metrics import reports
 from metrics.api.query import YEARS
+from metrics.api.shapes import Availability, ReportCreation, ReportList, ReportShape
 from metrics.models import Report
 
 TENANT = 1
@@ -44,6 +46,9 @@ KEYS = ("name", "start", "end", "groupBy", "filterBy")
 class ReportListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": ReportList, "post": ReportShape}
+    takes: Mapping[str, Any] = {"post": ReportCreation}
+
     def get(self, request: Request) -> Response:
         """`{reports}`, sorted and paged."""
         rows, _next = paginate(request, sort(request, matching(request), SORTS, default="name"))
@@ -60,6 +65,8 @@ class ReportListView(ApiView):
 class ReportCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response({"count": matching(request).count()})
@@ -67,6 +74,8 @@ class ReportCountView(ApiView):
 
 class ReportAvailabilityView(ApiView):
     """Whether reports can be made."""
+
+    gives: Mapping[str, Any] = {"get": Availability}
 
     def get(self, request: Request) -> Response:
         """`{isAvailable}`: always; the database keeps them."""
@@ -76,6 +85,8 @@ class ReportAvailabilityView(ApiView):
 
 class ReportView(ApiView):
     """One report."""
+
+    gives: Mapping[str, Any] = {"get": ReportShape}
 
     def get(self, request: Request, report_id: str) -> Response:
         """The report."""

@@ -13,6 +13,7 @@ from clusters.models import Cluster, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL
 from core.api.csv_rendering import RENDERERS
 from core.api.ids import uuid_of
+from core.api.shapes import Telemetry
 from core.api.telemetry import UNKNOWN_FILTER, Fact, Group, read_telemetry, telemetry_json, telemetry_parameters
 from core.api.views import ApiView
 from metrics import selectors
@@ -53,6 +54,8 @@ _FIGURES: Mapping[str, Callable[[Node, Decimal], Amount]] = {
 
 class NodeTelemetryView(ApiView):
     """One figure over nodes."""
+
+    gives: Mapping[str, Any] = {"get": Telemetry}
 
     renderer_classes = RENDERERS
     errors = UNKNOWN_FILTER

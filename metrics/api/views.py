@@ -19,6 +19,7 @@ from core.errors import InvalidInput, NotFound
 from metrics import selectors
 from metrics.api import types
 from metrics.api.query import Line, Query, Value, answer, metric_parameters, read_query
+from metrics.api.shapes import Measurements
 from metrics.frames import Layout
 from metrics.selectors import Series
 from metrics.series import Indices, Moment, node_positions, owned_by, positions, summary, together
@@ -42,6 +43,9 @@ _FIGURES: Mapping[str, Callable[[Any], float | None]] = {
 
 class MetricsView(ApiView):
     """A view of metrics: JSON or CSV."""
+
+    gives: Mapping[str, Any] = {"get": Measurements}
+    other_successes: Mapping[str, Any] = {"get": (207,)}
 
     renderer_classes = RENDERERS
 

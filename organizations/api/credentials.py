@@ -11,10 +11,18 @@ from accounts.permissions import reach, require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.ids import number_of
+from core.api.shapes import Accepted
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
 from organizations import services
 from organizations.api import credentials_wire as wire
+from organizations.api.credentials_shapes import (
+    AnyCredentialList,
+    Credential,
+    CredentialChange,
+    CredentialCreation,
+    CredentialList,
+)
 from organizations.models import Project, ProjectSecret
 
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
@@ -26,6 +34,8 @@ META_KEYS = (
 class AllCredentialsView(ApiView):
     """Credentials of every kind."""
 
+    gives: Mapping[str, Any] = {"get": AnyCredentialList}
+
     def get(self, request: Request) -> Response:
         """`{entries}`. By `name`, `scope`, `projectId`, `departmentId`, `clusterId`."""
         return Response({"entries": [wire.entry_json(row) for row in matching(request)]})
@@ -33,6 +43,9 @@ class AllCredentialsView(ApiView):
 
 class CredentialListView(ApiView):
     """Credentials of one kind."""
+
+    gives: Mapping[str, Any] = {"get": CredentialList, "post": Credential}
+    takes: Mapping[str, Any] = {"post": CredentialCreation}
 
     kind: wire.Kind = wire.GENERIC
 
@@ -60,6 +73,10 @@ class CredentialListView(ApiView):
 
 class CredentialView(ApiView):
     """One credential."""
+
+    gives: Mapping[str, Any] = {"get": Credential, "put": Credential, "delete": Accepted}
+    other_successes: Mapping[str, Any] = {"delete": (204,)}
+    takes: Mapping[str, Any] = {"put": CredentialChange}
 
     kind: wire.Kind = wire.GENERIC
 

@@ -4,7 +4,7 @@ GPUs in devices, CPU in cores, memory in GB (10^9 bytes); null is unlimited. Que
 one entry with their number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from core.api.ids import number_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from organizations import fair_share_history as recorded
+from organizations.api.shapes import FairShare, FairShareHistory
 from organizations.api.wire import rfc3339
 from organizations.fair_share import (
     RESOURCES,
@@ -53,6 +54,8 @@ WHAT_IF = [
 class FairShareView(ApiView):
     """One node pool's queues."""
 
+    gives: Mapping[str, Any] = {"get": FairShare}
+
     @extend_schema(parameters=[RESOURCE, *WHAT_IF])
     def get(self, request: Request, pool_id: str) -> Response:
         """Shares, holdings, debts and steps of one resource; with a what-if, those that it would give."""
@@ -68,6 +71,8 @@ class FairShareView(ApiView):
 
 class FairShareHistoryView(ApiView):
     """How the division of a pool went over time."""
+
+    gives: Mapping[str, Any] = {"get": FairShareHistory}
 
     @extend_schema(
         parameters=[

@@ -1,5 +1,6 @@
 """`/api/v1/org-unit/projects`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import ACCEPTED, UNSET, Count
+from core.api.shapes import ACCEPTED, UNSET, Accepted, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -23,7 +24,15 @@ from organizations import services
 from organizations.api import wire
 from organizations.api.amounts import read_resources
 from organizations.api.listing import PROJECT_COLUMNS, projects_of, shown_projects
-from organizations.api.shapes import ProjectList, ProjectShape, ResourceShape
+from organizations.api.shapes import (
+    OwnerChange,
+    ProjectCreation,
+    ProjectList,
+    ProjectShape,
+    ResourceGiven,
+    ResourcesChanged,
+    ResourceShape,
+)
 from organizations.api.views import COMMON_FILTERS, COMMON_SORTS, cluster_of, ranked, shown_resources
 from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department, Project
@@ -81,6 +90,9 @@ def parent_of(request: Request, body: dict[str, Any], cluster: Cluster) -> Depar
 class ProjectListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": ProjectList, "post": ProjectShape}
+    takes: Mapping[str, Any] = {"post": ProjectCreation}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
@@ -112,6 +124,8 @@ class ProjectListView(ApiView):
 class ProjectCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response(Count(count=visible_projects(request).count()))
@@ -119,6 +133,9 @@ class ProjectCountView(ApiView):
 
 class ProjectView(ApiView):
     """One project."""
+
+    gives: Mapping[str, Any] = {"get": ProjectShape, "put": ProjectShape, "delete": Accepted}
+    takes: Mapping[str, Any] = {"put": OwnerChange}
 
     def get(self, request: Request, project_id: str) -> Response:
         """The project."""
@@ -155,6 +172,12 @@ class ProjectView(ApiView):
 
 class ProjectResourcesView(ApiView):
     """The quota of one project."""
+
+    gives: Mapping[str, Any] = {
+        "put": ResourcesChanged,
+        "patch": ResourcesChanged,
+    }
+    takes: Mapping[str, Any] = {"put": list[ResourceGiven], "patch": list[ResourceGiven]}
 
     def put(self, request: Request, project_id: str) -> Response:
         """As PATCH: an item is located by its node pool."""

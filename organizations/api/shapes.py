@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from core.api.shapes import UNSET, Shape, UnsetType
+from core.api.shapes import UNSET, Encoded, Shape, UnsetType
 
 
 class PoolName(Shape):
@@ -121,6 +121,7 @@ class DepartmentShape(Owner):
 
     status: DepartmentStatus
     projects_aggregated_resources: list[ProjectsResources] | UnsetType = UNSET
+    impact: Encoded | UnsetType = UNSET
 
 
 ProjectPhase = Literal["Creating", "Updating", "Deleting", "Ready", "NotReady", "Unknown"]
@@ -146,6 +147,7 @@ class ProjectShape(Owner):
     enforce_runai_scheduler: bool
     effective: Rules
     status: ProjectStatus
+    impact: Encoded | UnsetType = UNSET
 
 
 class DepartmentList(Shape):
@@ -174,3 +176,112 @@ class PriorityList(Shape):
     """Priorities."""
 
     priorities: list[PriorityShape]
+
+
+class PoolGiven(Shape):
+    """A node pool by its id, or by its name."""
+
+    id: str | int | None = None
+    name: str | None = None
+
+
+class GivenBounds(Shape):
+    """Amounts of one resource; null is unlimited, and an absent one stays as it is."""
+
+    deserved: float | None = None
+    limit: float | None = None
+    over_quota_weight: float | None = None
+
+
+class GivenMemory(GivenBounds):
+    """Amounts of memory."""
+
+    units: Literal["MB", "GB", "Mib"] | None = None
+
+
+class ResourceGiven(Shape):
+    """The quota to set on one node pool, the default one where none is named. `priority`: a name or a number."""
+
+    node_pool: PoolGiven | None = None
+    gpu: GivenBounds | None = None
+    cpu: GivenBounds | None = None
+    memory: GivenMemory | None = None
+    priority: str | None = None
+
+
+class ResourcesImpact(Shape):
+    """A dry run: the quota as it would be, and whom it would hit."""
+
+    resources: list[ResourceShape]
+    impact: Encoded
+
+
+ResourcesChanged = list[ResourceShape] | ResourcesImpact
+
+
+class OwnerChange(Shape):
+    """What to change. Of Run:ai's other parts only what says nothing is taken."""
+
+    description: str | None = None
+    resources: list[ResourceGiven] | None = None
+    scheduling_rules: dict[str, Any] | None = None
+    default_node_pools: list[Any] | None = None
+    node_types: dict[str, Any] | None = None
+    enforce_runai_scheduler: bool | None = None
+    overtime_data: dict[str, Any] | None = None
+
+
+class DepartmentCreation(OwnerChange, kw_only=True):
+    """A new department."""
+
+    name: str
+    cluster_id: str
+
+
+class ProjectCreation(OwnerChange, kw_only=True):
+    """A new project; `parentId` is its department, the cluster's `default` without one."""
+
+    name: str
+    cluster_id: str
+    parent_id: str | None = None
+    requested_namespace: str | None = None
+
+
+class FairShare(Shape):
+    """The division of one resource of a pool among its queues."""
+
+    node_pool: PoolName
+    resource: str
+    observed_at: str | None
+    unknown: list[Any]
+    total: int | float
+    capacity: int | float
+    held: int | float
+    asked: int | float
+    idle_quota: int | float
+    queues: list[Encoded]
+    debts: list[Encoded]
+    levels: list[Encoded]
+    what_if: bool
+
+
+class FairShareValue(Shape, forbid_unknown_fields=False):
+    """A queue's part at one moment."""
+
+    at: str
+    priority: int | None
+    fair_share: int | float
+    allocated: int | float
+    allocated_non_preemptible: int | float
+    requested: int | float
+    deserved: int | float | None
+    limit: int | float | None
+    over_quota_weight: int | float | None
+
+
+class FairShareHistory(Shape):
+    """How a queue's part went."""
+
+    queue: str
+    resource: str
+    values: list[FairShareValue]

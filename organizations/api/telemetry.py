@@ -3,7 +3,7 @@
 GPUs in devices, CPU in millicores, memory in MB. Unlimited quota and usage that is not known have no value.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from clusters.models import Cluster
 from core.api.ids import number_of, uuid_of
+from core.api.shapes import Telemetry
 from core.api.telemetry import UNKNOWN_FILTER, Fact, Group, read_telemetry, telemetry_json, telemetry_parameters
 from core.api.views import ApiView
 from organizations.models import Department, Project, Quota
@@ -26,6 +27,8 @@ TYPES = tuple(f"{resource}_{kind}" for kind in ("QUOTA", *_KINDS) for resource i
 
 class DepartmentTelemetryView(ApiView):
     """One figure over departments."""
+
+    gives: Mapping[str, Any] = {"get": Telemetry}
 
     errors = UNKNOWN_FILTER
     parameters = telemetry_parameters(TYPES, ("CLUSTER_ID",), "clusterId", "nodepoolName", "departmentId")
@@ -46,6 +49,8 @@ class DepartmentTelemetryView(ApiView):
 
 class ProjectTelemetryView(ApiView):
     """One figure over projects."""
+
+    gives: Mapping[str, Any] = {"get": Telemetry}
 
     errors = UNKNOWN_FILTER
     parameters = telemetry_parameters(

@@ -1,5 +1,6 @@
 """`/api/v1/org-unit/departments` and `/api/v1/org-unit/priorities`; what projects share."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from core.api.filters import filter_by, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import UNSET, Count
+from core.api.shapes import UNSET, Count, Impact
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -24,7 +25,17 @@ from organizations.api import wire
 from organizations.api.amounts import DEFAULT_PRIORITY, PRIORITIES, read_resources
 from organizations.api.listing import DEPARTMENT_COLUMNS, departments_of, shown_departments
 from organizations.api.quotas import quotas_of, read_rows
-from organizations.api.shapes import DepartmentList, DepartmentShape, PriorityList, PriorityShape, ResourceShape
+from organizations.api.shapes import (
+    DepartmentCreation,
+    DepartmentList,
+    DepartmentShape,
+    OwnerChange,
+    PriorityList,
+    PriorityShape,
+    ResourceGiven,
+    ResourcesChanged,
+    ResourceShape,
+)
 from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department, Project
 from organizations.selectors import with_gpu_quota
@@ -88,6 +99,9 @@ def shown_resources(owner: str, key: int) -> list[ResourceShape]:
 class DepartmentListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": DepartmentList, "post": DepartmentShape}
+    takes: Mapping[str, Any] = {"post": DepartmentCreation}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
@@ -117,6 +131,8 @@ class DepartmentListView(ApiView):
 class DepartmentCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response(Count(count=visible_departments(request).count()))
@@ -124,6 +140,10 @@ class DepartmentCountView(ApiView):
 
 class DepartmentView(ApiView):
     """One department."""
+
+    gives: Mapping[str, Any] = {"get": DepartmentShape, "put": DepartmentShape, "delete": Impact}
+    other_successes: Mapping[str, Any] = {"delete": (200,)}
+    takes: Mapping[str, Any] = {"put": OwnerChange}
 
     def get(self, request: Request, department_id: str) -> Response:
         """The department."""
@@ -161,6 +181,12 @@ class DepartmentView(ApiView):
 class DepartmentResourcesView(ApiView):
     """The quota of one department."""
 
+    gives: Mapping[str, Any] = {
+        "put": ResourcesChanged,
+        "patch": ResourcesChanged,
+    }
+    takes: Mapping[str, Any] = {"put": list[ResourceGiven], "patch": list[ResourceGiven]}
+
     def put(self, request: Request, department_id: str) -> Response:
         """As PATCH: an item is located by its node pool."""
         return self.patch(request, department_id)
@@ -182,6 +208,8 @@ class DepartmentResourcesView(ApiView):
 
 class PriorityListView(ApiView):
     """The priorities of departments and projects."""
+
+    gives: Mapping[str, Any] = {"get": PriorityList}
 
     def get(self, request: Request) -> Response:
         """Names and numbers; any number is taken as text."""

@@ -8,7 +8,6 @@ Of what the document says wrongly (runai.md §7) this overlooks, one by one:
 """
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -20,7 +19,6 @@ import jsonschema_rs
 from core.api import runai
 
 PATH = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
-RECORD = os.environ.get("MUSTER_RECORD_ANSWERS", "")
 # Answers that Muster adds to every operation, all in the shape of schema Error.
 OWN_ERRORS = frozenset({400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 428, 429, 500, 501, 502, 503})
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
@@ -127,8 +125,6 @@ class Conformance:
 
     def __call__(self, request: Any) -> Any:
         answer = self.get_response(request)
-        if RECORD and answer.status_code < 300 and not answer.streaming:
-            _record(request, answer)
         # A dry run is Muster's own: its answer says more than Run:ai's document knows.
         dry = request.GET.get("dryRun") == "true"
         operation = None if dry else runai.find(request.method, request.path)
@@ -136,16 +132,6 @@ class Conformance:
             wrong = problem(operation, answer.status_code, _json(answer))
             assert not wrong, f"{operation} answered {answer.status_code}: {wrong}\n{answer.content[:2000]!r}"
         return answer
-
-
-def _record(request: Any, answer: Any) -> None:
-    """Note a JSON answer for `tests.api.answers`, which makes the schemas of openapi.yaml from them."""
-    body = _json(answer)
-    if request.resolver_match is None or body is None or isinstance(body, Csv):
-        return
-    line = {"route": request.resolver_match.route, "method": request.method, "status": answer.status_code}
-    with Path(RECORD).open("a") as file:
-        file.write(json.dumps({**line, "body": body}) + "\n")
 
 
 class Csv(str):

@@ -11,7 +11,10 @@ from django.test import AsyncClient
 
 from accounts import tokens
 from accounts.models import AccessRule
+from accounts.services import revoke
+from controlplane import api_waiting
 from controlplane.api_waiting import MOST_WAITING, Goal, _places
+from controlplane.live import hub
 from organizations.models import Project
 from workloads.models import Workload
 
@@ -157,6 +160,38 @@ def test_a_watch_tells_the_object_its_changes_and_its_end(admin, world):
     assert answer.headers["Content-Type"] == "text/event-stream"
     assert [json.loads(event.removeprefix("data: "))["phase"] for event in seen[:2]] == ["Pending", "Running"]
     assert seen[2] == "event: gone\ndata: {}\n\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_ends_at_once_when_the_rule_that_allowed_it_is_removed(
+    broker_url, admin, actor, researcher, world, monkeypatch
+):
+    """At once: long before the stream would ask again by itself."""
+    monkeypatch.setattr(api_waiting, "RECHECK_SECONDS", 600.0)
+    client, bearer = AsyncClient(), {"Authorization": f"Bearer {tokens.issue(researcher).access}"}
+    path = f"/api/v1/workloads/{world.waiting.pk}/watch"
+
+    def take_away():
+        for rule in AccessRule.objects.filter(user=researcher):
+            revoke(actor(admin), rule=rule)
+
+    async def watch():
+        answer = await client.get(path, headers=bearer)
+        assert answer.status_code == 200, answer.content
+        async for event in answer.streaming_content:
+            text = event.decode()
+            if text.startswith("data:"):
+                await connected()
+                await sync_to_async(take_away)()
+            elif text.startswith("event: gone"):
+                return text
+        return ""
+
+    async def connected():
+        while not hub().connected:
+            await asyncio.sleep(0.01)
+
+    assert asyncio.run(asyncio.wait_for(watch(), 30)) == "event: gone\ndata: {}\n\n"
 
 
 def test_the_document_is_served_as_json(api, db):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from celery.signals import before_task_publish
 from django.apps import apps
 from django.test import Client
 from redis import Redis
@@ -109,10 +110,22 @@ def test_the_database_holds_secrets_in_no_readable_form(planted):
 def test_the_broker_holds_no_secret(broker_url, planted, client_of, admin, project):
     client = client_of(admin)
     body = {"kind": "hugging-face", "token": "hf_canaryOfAnotherHub7Qz", "name": ""}
-    client.post(f"/projects/{project.pk}/secrets/", body)
-    client.post("/access/access-keys/new", {"name": "another"})
+    said = []
+
+    def note(sender, body, headers, **more):
+        said.append(repr((sender, body, headers)))
+
+    # The arguments as they are handed over: what the broker keeps is base64 of them.
+    before_task_publish.connect(note)
+    try:
+        client.post(f"/projects/{project.pk}/secrets/", body)
+        client.post("/access/access-keys/new", {"name": "another"})
+    finally:
+        before_task_publish.disconnect(note)
     redis = Redis.from_url(broker_url)
 
+    assert said, "no message was sent"
+    assert hits({**planted, "new token": "hf_canaryOfAnotherHub7Qz"}, "\n".join(said)) == []
     kept = [redis.dump(key) or b"" for key in redis.scan_iter()]
 
     text = b"".join(kept).decode(errors="replace")

@@ -1,5 +1,8 @@
 """`/api/v1/node-pools/{id}/impact`: what cordoning or removing nodes would do; kubectl does it, Muster only looks."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,6 +13,7 @@ from accounts.permissions import require
 from clusters.models import Node
 from core.api.views import ApiView
 from core.errors import InvalidInput
+from topology.api.shapes import PoolImpact
 from topology.api.views import find_pool
 from topology.impact import label_of, node_changes
 from topology.models import NodePool
@@ -23,6 +27,8 @@ PARAMETERS = [
 
 class NodePoolImpactView(ApiView):
     """Nodes of a pool that go."""
+
+    gives: Mapping[str, Any] = {"get": PoolImpact}
 
     @extend_schema(parameters=PARAMETERS)
     def get(self, request: Request, pool_id: str) -> Response:

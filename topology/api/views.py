@@ -1,5 +1,6 @@
 """`/api/v1/network-topologies` and `/api/v1/node-pools`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,12 +17,22 @@ from core.api.filters import compare, filter_by, sort, terms_of
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
+from core.api.shapes import Accepted, Count, Impact
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
 from core.filters import Filter
 from topology import services
 from topology.api import wire
 from topology.api.impact import dry_impact, with_impact
+from topology.api.shapes import (
+    PoolChange,
+    PoolCreation,
+    PoolList,
+    PoolShape,
+    TopologyCreation,
+    TopologyList,
+    TopologyShape,
+)
 from topology.impact import pool_change, pool_deletion, topology_deletion
 from topology.models import NodePool
 from topology.selectors import TopologyRow, topology_of, topology_rows
@@ -62,6 +73,9 @@ def matching_topologies(request: Request) -> list[TopologyRow]:
 class TopologyListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": TopologyList, "post": TopologyShape}
+    takes: Mapping[str, Any] = {"post": TopologyCreation}
+
     def get(self, request: Request) -> Response:
         """Every topology, those made in the cluster too (`source` Cluster)."""
         return Response({"networkTopologies": [wire.topology_json(row) for row in matching_topologies(request)]})
@@ -82,6 +96,8 @@ class TopologyListView(ApiView):
 class TopologyCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response({"count": len(matching_topologies(request))})
@@ -89,6 +105,9 @@ class TopologyCountView(ApiView):
 
 class TopologyView(ApiView):
     """One topology."""
+
+    gives: Mapping[str, Any] = {"get": TopologyShape, "delete": Impact}
+    other_successes: Mapping[str, Any] = {"delete": (200,)}
 
     def get(self, request: Request, topology_id: str) -> Response:
         """The topology, with what is wrong with its levels on the nodes."""
@@ -132,6 +151,9 @@ def pool_response(pool: NodePool) -> dict[str, Any]:
 class NodePoolListView(ApiView):
     """List and create."""
 
+    gives: Mapping[str, Any] = {"get": PoolList, "post": PoolShape}
+    takes: Mapping[str, Any] = {"post": PoolCreation}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
@@ -156,6 +178,8 @@ class NodePoolListView(ApiView):
 class NodePoolCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response({"count": visible_pools(request).count()})
@@ -163,6 +187,9 @@ class NodePoolCountView(ApiView):
 
 class NodePoolView(ApiView):
     """One pool."""
+
+    gives: Mapping[str, Any] = {"get": PoolShape, "put": PoolShape, "patch": PoolShape, "delete": Accepted}
+    takes: Mapping[str, Any] = {"put": PoolChange, "patch": PoolChange}
 
     def get(self, request: Request, pool_id: str) -> Response:
         """The pool."""

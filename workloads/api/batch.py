@@ -1,7 +1,7 @@
 """`/api/v1/workloads/batch`: one act on up to 100 workloads, each succeeding or failing for itself."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +14,7 @@ from core.api.ids import uuid_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, MusterError
 from workloads import selectors, services
+from workloads.api.shapes import WorkloadBatch, WorkloadBatchAnswer
 from workloads.models import Workload
 
 MAX_IDS = 100
@@ -36,6 +37,9 @@ ACTIONS: dict[str, Callable[[Actor, Workload], object]] = {"delete": _delete, "s
 
 class WorkloadBatchView(ApiView):
     """Delete, suspend or resume several."""
+
+    gives: Mapping[str, Any] = {"post": WorkloadBatchAnswer}
+    takes: Mapping[str, Any] = {"post": WorkloadBatch}
 
     def post(self, request: Request) -> Response:
         """`{ids, action}` → `{id, succeeded, failed}`."""

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from rest_framework.request import Request
@@ -19,7 +20,7 @@ from core.filters import Filter
 from workloads import observed, selectors
 from workloads.api import wire
 from workloads.api.listing import shown_workload
-from workloads.api.shapes import (
+from workloads.api.observed_shapes import (
     EventList,
     EventShape,
     InvolvedObject,
@@ -53,6 +54,8 @@ ENDED = ("Succeeded", "Failed")
 class WorkloadEventsView(ApiView):
     """What the cluster said about one workload in the last day."""
 
+    gives: Mapping[str, Any] = {"get": EventList}
+
     def get(self, request: Request, workload_id: str) -> Response:
         """`{events, next}`, the newest first."""
         workload = find(request, workload_id)
@@ -66,6 +69,8 @@ class WorkloadEventsView(ApiView):
 
 class WorkloadHistoryView(ApiView):
     """Events and the phase that holds, as one list."""
+
+    gives: Mapping[str, Any] = {"get": RecordList}
 
     def get(self, request: Request, workload_id: str) -> Response:
         """`{records, next}`, the newest first. Of phases only the present one has a time that was recorded."""
@@ -81,6 +86,8 @@ class WorkloadHistoryView(ApiView):
 class PodListView(ApiView):
     """The pods of all workloads that one may see."""
 
+    gives: Mapping[str, Any] = {"get": PodList}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
@@ -94,6 +101,8 @@ class PodListView(ApiView):
 
 class PodCountView(ApiView):
     """How many match."""
+
+    gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
         """`{count}`."""

@@ -1,5 +1,6 @@
 """`POST /api/v1/workloads/preview`: where a submission would land; dry runs of a submission answer the same."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -8,16 +9,21 @@ from rest_framework.response import Response
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
+from core.api.shapes import Encoded
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from organizations.models import Project
 from workloads.api import views, wire
+from workloads.api.shapes import Submission
 from workloads.placement_alternatives import full_preview
 from workloads.services import read_draft
 
 
 class WorkloadPreviewView(ApiView):
     """What the scheduler would make of a submission. GPUs in devices; times in the units that the names say."""
+
+    gives: Mapping[str, Any] = {"post": Encoded}
+    takes: Mapping[str, Any] = {"post": Submission}
 
     def post(self, request: Request) -> Response:
         """Verdict, gangs, nodes, distance, alternatives, queues; the body is that of `POST /api/v2/workloads`."""

@@ -5,6 +5,7 @@ watcher saw in the visible clusters.
 """
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -19,6 +20,7 @@ from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
 from workloads.api.listing import CATEGORY, KIND
+from workloads.api.shapes import CategoryList, CategoryShape, TypeList, TypeShape, WorkloadPriorityList
 from workloads.api.wire import rfc3339
 
 # Fixed by what they name, so that every installation gives the same id.
@@ -62,6 +64,8 @@ def types() -> list[dict[str, Any]]:
 class CategoryListView(ApiView):
     """Categories."""
 
+    gives: Mapping[str, Any] = {"get": CategoryList}
+
     def get(self, request: Request) -> Response:
         """`{categories}`."""
         require(request.user, "workloads:read")
@@ -71,6 +75,8 @@ class CategoryListView(ApiView):
 class CategoryView(ApiView):
     """One category."""
 
+    gives: Mapping[str, Any] = {"get": CategoryShape}
+
     def get(self, request: Request, category_id: str) -> Response:
         """The category."""
         require(request.user, "workloads:read")
@@ -79,6 +85,8 @@ class CategoryView(ApiView):
 
 class TypeListView(ApiView):
     """Types."""
+
+    gives: Mapping[str, Any] = {"get": TypeList}
 
     def get(self, request: Request) -> Response:
         """`{types}`; none with `externalTypesOnly=true`: nobody registers others here."""
@@ -94,6 +102,8 @@ class TypeListView(ApiView):
 class TypeView(ApiView):
     """One type."""
 
+    gives: Mapping[str, Any] = {"get": TypeShape}
+
     def get(self, request: Request, type_id: str) -> Response:
         """The type."""
         require(request.user, "workloads:read")
@@ -102,6 +112,8 @@ class TypeView(ApiView):
 
 class PriorityListView(ApiView):
     """Priorities."""
+
+    gives: Mapping[str, Any] = {"get": WorkloadPriorityList}
 
     def get(self, request: Request) -> Response:
         """`{priorities}`: every PriorityClass that stands in a visible cluster, with the clusters it stands in."""

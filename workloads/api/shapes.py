@@ -188,117 +188,6 @@ class WorkloadV2Answer(Shape):
     sync_info: SyncInfo
 
 
-class Container(Shape):
-    """A container of a pod."""
-
-    name: str
-    image: str
-
-
-class PodRequest(Shape):
-    """What a pod asks for."""
-
-    gpu: RequestedGpus
-
-
-class PodShape(Shape):
-    """One pod. `id` is its uid, `name` what logs are asked for by; brief lists leave its owners unnamed."""
-
-    id: str
-    tenant_id: int
-    name: str
-    workload_id: str
-    project_id: str
-    cluster_id: str
-    priority_class_name: str
-    k8s_phase: str
-    k8s_phase_updated_at: str
-    created_at: str
-    updated_at: str
-    deleted_at: str | None
-    node_name: str | None
-    ip: str | None
-    requested_node_pools: list[str]
-    current_node_pool: str | None
-    containers: list[Container]
-    requested_resources: PodRequest
-    allocated_resources: AllocatedResources
-    workload_name: str | UnsetType = UNSET
-    project_name: str | UnsetType = UNSET
-
-
-class PodList(Shape):
-    """Pods; `next` is the offset of the next page."""
-
-    pods: list[PodShape]
-    next: int | UnsetType = UNSET
-
-
-class InvolvedObject(Shape):
-    """What an event is about."""
-
-    uid: str
-    kind: str
-    name: str
-    namespace: str
-
-
-class EventShape(Shape):
-    """What the cluster said. `createdAt` is when it said so last."""
-
-    created_at: str
-    type: str
-    cluster_id: str
-    message: str
-    reason: str
-    source: str
-    count: int
-    id: str | UnsetType = UNSET
-    involved_object: InvolvedObject | UnsetType = UNSET
-
-
-class EventList(Shape):
-    """Events; `next` is the offset of the next page."""
-
-    events: list[EventShape]
-    next: int | UnsetType = UNSET
-
-
-class RecordMeta(Shape):
-    """When and what."""
-
-    creation_timestamp: str
-    type: Literal["Event", "PhaseUpdate"]
-
-
-class PhaseUpdate(Shape):
-    """The phase that holds since then."""
-
-    phase: str
-    phase_message: str
-
-
-class RecordSpec(Shape):
-    """One of the two."""
-
-    event: EventShape | UnsetType = UNSET
-    phase_update: PhaseUpdate | UnsetType = UNSET
-
-
-class RecordShape(Shape):
-    """One record of a history."""
-
-    meta: RecordMeta
-    spec: RecordSpec
-
-
-class RecordList(Shape):
-    """Records; `next` is the offset of the next page."""
-
-    records: list[RecordShape]
-    next: int | UnsetType = UNSET
-
-
 class SubmissionMetadata(Shape):
     """What a submission says about its manifest."""
 
@@ -318,3 +207,83 @@ class Submission(Shape):
     manifest: dict[str, Any] | None = None
     manifest_base64_encoded: str | None = None
     desired_phase: Literal["Running", "Stopped"] | None = None
+
+
+class WorkloadFailure(Shape):
+    """A workload that was left as it is, and why."""
+
+    id: str
+    code: int
+    message: str
+
+
+class WorkloadBatchAnswer(Shape):
+    """Which were done and which refused."""
+
+    id: str
+    succeeded: list[str]
+    failed: list[WorkloadFailure]
+
+
+class WorkloadBatch(Shape):
+    """One act on up to 100 workloads."""
+
+    ids: list[str]
+    action: Literal["delete", "suspend", "resume"]
+
+
+class CategoryShape(Shape):
+    """A category of workloads."""
+
+    id: str
+    name: str
+
+
+class CategoryList(Shape):
+    """Categories."""
+
+    categories: list[CategoryShape]
+
+
+class TypeShape(Shape):
+    """A type of workloads."""
+
+    id: str
+    name: str
+    group: str
+    category_id: str
+    category_name: str
+    priority_id: str
+    priority_name: str
+    cluster_statuses: None
+
+
+class TypeList(Shape):
+    """Types."""
+
+    types: list[TypeShape]
+
+
+class ClusterPhase(Shape):
+    """How a cluster has it."""
+
+    cluster_id: str
+    phase: str
+
+
+class WorkloadPriority(Shape):
+    """A PriorityClass, and the clusters that have it."""
+
+    id: str
+    name: str
+    source: str
+    value: int
+    created_at: str
+    updated_at: str
+    status: list[ClusterPhase]
+
+
+class WorkloadPriorityList(Shape):
+    """Priorities."""
+
+    priorities: list[WorkloadPriority]

@@ -1,8 +1,9 @@
 """`/api/v1/workloads/telemetry`: how many workloads there are, what they hold, how long they wait."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -10,6 +11,7 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from core.api.csv_rendering import RENDERERS
+from core.api.shapes import Telemetry
 from core.api.telemetry import (
     MAX_GROUPS,
     UNKNOWN_FILTER,
@@ -43,6 +45,8 @@ WAIT = "PendingTime"
 
 class WorkloadTelemetryView(ApiView):
     """One figure over workloads."""
+
+    gives: Mapping[str, Any] = {"get": Telemetry}
 
     renderer_classes = RENDERERS
     errors = UNKNOWN_FILTER

@@ -1,5 +1,6 @@
 """`/api/v1/workloads` and `/api/v2/workloads`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -22,7 +23,8 @@ from workloads import document as documents
 from workloads import observed, selectors, services
 from workloads.api import wire
 from workloads.api.listing import COLUMNS, workloads_of
-from workloads.api.shapes import PodList, WorkloadList, WorkloadV2, WorkloadV2Answer
+from workloads.api.observed_shapes import PodList
+from workloads.api.shapes import Submission, WorkloadDetailed, WorkloadList, WorkloadV2, WorkloadV2Answer
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.placement_alternatives import full_preview
 from workloads.reconcile.preview import rendered_manifest
@@ -68,6 +70,8 @@ def matching(request: Request) -> WorkloadQuerySet:
 class WorkloadListView(ApiView):
     """Run:ai's list."""
 
+    gives: Mapping[str, Any] = {"get": WorkloadList}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
@@ -80,6 +84,8 @@ class WorkloadListView(ApiView):
 class WorkloadCountView(ApiView):
     """How many match."""
 
+    gives: Mapping[str, Any] = {"get": Count}
+
     def get(self, request: Request) -> Response:
         """`{count}`."""
         return Response(Count(count=matching(request).count()))
@@ -87,6 +93,8 @@ class WorkloadCountView(ApiView):
 
 class WorkloadView(ApiView):
     """One workload, in detail."""
+
+    gives: Mapping[str, Any] = {"get": WorkloadDetailed}
 
     def get(self, request: Request, workload_id: str) -> Response:
         """The workload."""
@@ -97,6 +105,8 @@ class WorkloadView(ApiView):
 class WorkloadPodsView(ApiView):
     """The pods of one workload."""
 
+    gives: Mapping[str, Any] = {"get": PodList}
+
     def get(self, request: Request, workload_id: str) -> Response:
         """`{pods, next}`."""
         workload = find(request, workload_id)
@@ -106,6 +116,9 @@ class WorkloadPodsView(ApiView):
 
 class WorkloadsV2View(ApiView):
     """Submissions by manifest."""
+
+    gives: Mapping[str, Any] = {"get": WorkloadList, "post": WorkloadV2}
+    takes: Mapping[str, Any] = {"post": Submission}
 
     def get(self, request: Request) -> Response:
         """The list, as of v1."""
@@ -135,6 +148,9 @@ class WorkloadsV2View(ApiView):
 
 class WorkloadV2View(ApiView):
     """One submission."""
+
+    gives: Mapping[str, Any] = {"get": WorkloadV2Answer, "put": WorkloadV2, "delete": WorkloadV2}
+    takes: Mapping[str, Any] = {"put": Submission}
 
     def get(self, request: Request, workload_id: str) -> Response:
         """What was sent, what is applied, and how far that is."""

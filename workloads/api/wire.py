@@ -14,14 +14,12 @@ from core.conditions import find
 from core.errors import InvalidInput
 from workloads import document as documents
 from workloads.api.listing import CATEGORY, PHASE_REASONS, TENANT, shown_workload
+from workloads.api.observed_shapes import Container, PodRequest, PodShape
 from workloads.api.shapes import (
     AdditionalFields,
     AllocatedResources,
-    Container,
     Gvk,
     PendingMessage,
-    PodRequest,
-    PodShape,
     RequestedGpus,
     SyncInfo,
     V2Metadata,

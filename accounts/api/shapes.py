@@ -1,0 +1,332 @@
+"""Shapes of users, service accounts, keys, roles, access rules and the audit log (`runai-openapi.json`)."""
+
+from typing import Any, Literal
+
+from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+
+SubjectType = Literal["user", "service-account", "app", "group"]
+ScopeKind = Literal["tenant", "cluster", "department", "project"]
+
+
+class UserShape(Shape):
+    """One person."""
+
+    id: str
+    username: str
+    created_by: str
+    created_at: str
+    updated_at: str
+    last_login: str | None
+    is_local: bool
+    groups: list[str]
+
+
+class UserCreation(Shape):
+    """A new local person."""
+
+    email: str
+    reset_password: bool | None = None
+    notify: bool | None = None
+
+
+class UserCreated(Shape):
+    """The person and the password for the first sign-in, shown this once."""
+
+    id: str
+    username: str
+    temp_password: str
+
+
+class TempPassword(Shape):
+    """A password for the next sign-in, shown this once."""
+
+    temp_password: str
+
+
+class PasswordChange(Shape):
+    """One's own password, old and new."""
+
+    current_password: str
+    new_password: str
+
+
+class Nothing(Shape):
+    """An empty object."""
+
+
+class ServiceAccountShape(Shape):
+    """One service account; `clientId` is that of its key."""
+
+    id: str
+    name: str
+    client_id: str
+    enabled: bool
+    tenant_id: str
+    created_by: str
+    created_at: str
+    updated_at: str
+    last_login: str | None
+
+
+class Named(Shape):
+    """A new object's name."""
+
+    name: str
+
+
+class Enabled(Shape):
+    """On or off."""
+
+    enabled: bool
+
+
+class ServiceAccountCreated(Shape):
+    """The account and its secret, shown this once; older paths call it `secret`."""
+
+    id: str
+    name: str
+    client_id: str
+    client_secret: str | UnsetType = UNSET
+    secret: str | UnsetType = UNSET
+
+
+class SecretShown(Shape):
+    """A secret, shown this once; older paths call it `secret`."""
+
+    client_secret: str | UnsetType = UNSET
+    secret: str | UnsetType = UNSET
+
+
+class AccessKeyShape(Shape):
+    """One key, without its secret; `createdBy` in lists for administrators."""
+
+    id: str
+    name: str
+    client_id: str
+    created_at: str
+    last_login: str | None
+    created_by: str | UnsetType = UNSET
+
+
+class AccessKeyList(Shape):
+    """Keys."""
+
+    access_keys: list[AccessKeyShape]
+
+
+class AccessKeyCreation(Shape):
+    """A new key of one's own. `expiresAt` in RFC 3339."""
+
+    name: str
+    expires_at: str | None = None
+
+
+class AccessKeyCreated(Shape):
+    """The key and its secret, shown this once; older paths call it `secret`."""
+
+    id: str
+    name: str
+    client_id: str
+    created_at: str
+    client_secret: str | UnsetType = UNSET
+    secret: str | UnsetType = UNSET
+
+
+class PermissionShape(Shape):
+    """What may be done to one type of resource."""
+
+    resource_type: str
+    display_name: str
+    group_id: str
+    actions: list[str]
+
+
+class RoleShape(Shape):
+    """One role."""
+
+    id: int
+    name: str
+    description: str
+    permissions: list[PermissionShape]
+    custom: bool
+    enabled: bool
+    effective_enabled: bool
+    created_at: str
+    updated_at: str
+    created_by: str
+
+
+class PermissionGiven(Shape, forbid_unknown_fields=False):
+    """Actions on one type of resource."""
+
+    resource_type: str
+    actions: list[str]
+
+
+class RoleCreation(Shape):
+    """A custom role of permissions; `permissionSets` is another name of the same list."""
+
+    name: str
+    description: str | None = None
+    permissions: list[PermissionGiven] | None = None
+    permission_sets: list[PermissionGiven] | None = None
+    enabled: bool | None = None
+    kubernetes_permissions: dict[str, Any] | None = None
+
+
+class PermittedScopesQuestion(Shape):
+    """A type of resource, and one action on it or all."""
+
+    resource_type: str
+    action: str | None = None
+
+
+class Scopes(Shape):
+    """Where something holds, by kind of scope."""
+
+    system: bool
+    tenants: list[str]
+    clusters: list[str]
+    departments: list[str]
+    projects: list[str]
+
+
+class RuleStatus(Shape):
+    """Whether a rule holds."""
+
+    phase: str
+
+
+class RuleShape(Shape):
+    """Who has which role where; `scopePath` where one rule is shown."""
+
+    id: int
+    subject_id: str
+    subject_type: SubjectType
+    role_id: int
+    role_name: str
+    scope_id: str
+    scope_type: str
+    scope_name: str
+    created_at: str
+    updated_at: str
+    created_by: str
+    tenant_id: int
+    status: RuleStatus
+    cluster_id: str | UnsetType = UNSET
+    scope_path: str | UnsetType = UNSET
+
+
+class RuleList(Shape):
+    """Rules, and how many match."""
+
+    total_records: int
+    display_records: int
+    access_rules: list[RuleShape]
+
+
+class OwnRules(Shape):
+    """The rules that hold for who asks."""
+
+    access_rules: RuleList
+
+
+class RuleCreation(Shape):
+    """A role for a subject on a scope."""
+
+    subject_id: str
+    subject_type: SubjectType
+    role_id: int
+    scope_type: ScopeKind
+    scope_id: str | int | None = None
+    cluster_id: str | None = None
+
+
+class Failure(Shape):
+    """One of a batch that was refused."""
+
+    code: int
+    message: str
+    id: str | UnsetType = UNSET
+    payload: Encoded | UnsetType = UNSET
+
+
+class BatchAnswer(Shape):
+    """Which of a batch were done and which refused."""
+
+    id: str
+    succeeded: list[str]
+    failed: list[Failure]
+
+
+class RuleBatch(Shape):
+    """Rules to delete, or to try."""
+
+    ids: list[str | int]
+    action: Literal["delete", "validate_delete"]
+
+
+class Subject(Shape):
+    """Who gets the role."""
+
+    subject_id: str
+    subject_type: SubjectType
+
+
+class ScopeGiven(Shape):
+    """Where."""
+
+    scope_type: ScopeKind
+    scope_id: str | int | None = None
+
+
+class RulePairs(Shape):
+    """A role for each of the subjects on each of the scopes."""
+
+    role_id: int
+    subjects: list[Subject]
+    scopes: list[ScopeGiven]
+    cluster_id: str | None = None
+
+
+class RuleBatchCreation(Shape):
+    """Several rules of one role."""
+
+    payload: RulePairs
+
+
+class RuleBatchCreated(Shape):
+    """Which were made and which refused."""
+
+    succeeded: list[RuleShape]
+    failed: list[Failure]
+
+
+class AuditShape(Shape, rename=None):
+    """One entry of the audit log."""
+
+    id: str
+    tenant_id: str
+    timestamp: str
+    subject: str
+    subject_type: str
+    source_ip: str
+    action: str
+    result: str
+    entity_type: str
+    entity_name: str
+    entity_id: str
+    http_method: str
+    url: str
+    request_id: str
+    metadata: Encoded
+    cluster_id: str | UnsetType = UNSET
+
+
+class AuditList(Shape, rename=None):
+    """Entries; `next` is the offset of the next page. `logs` is Run:ai's, and always null."""
+
+    total: int
+    audit_logs: list[AuditShape]
+    logs: None
+    next: int | UnsetType = UNSET
