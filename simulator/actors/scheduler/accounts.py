@@ -1,6 +1,7 @@
 """podgroup-controller and queue-controller: who has and wants how much, in PodGroup and Queue statuses."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, POD, PRIORITY_CLASS
 from clusters.operators.objects import (
@@ -11,10 +12,10 @@ from clusters.operators.objects import (
     spec_of,
     status_of,
 )
-from scheduling.objects import NON_PREEMPTIBLE_FROM
+from scheduling.objects import NON_PREEMPTIBLE_FROM, fraction_of, whole
 from simulator.actors.controller import Controller
 from simulator.actors.quantities import Amounts, add, format_amounts, parse_amounts, pod_requests
-from simulator.actors.scheduler.read import POD_GROUP
+from simulator.actors.scheduler.read import GPU, POD_GROUP
 from simulator.client import Object
 
 FIELDS = ("allocated", "allocatedNonPreemptible", "requested")
@@ -32,6 +33,7 @@ def group_status(pods: Iterable[Object], *, preemptible: bool) -> Object:
         if status_of(pod).get("phase") in FINISHED:
             continue
         amounts = pod_requests(spec_of(pod))
+        add(amounts, shared_gpus(pod))
         bound = bool(spec_of(pod).get("nodeName"))
         if bound:
             add(allocated, amounts)
@@ -43,6 +45,15 @@ def group_status(pods: Iterable[Object], *, preemptible: bool) -> Object:
         "allocatedNonPreemptible": {} if preemptible else format_amounts(allocated),
     }
     return {name: amounts for name, amounts in parts.items() if amounts}
+
+
+def shared_gpus(pod: Object) -> Amounts:
+    """What `gpu-fraction` asks for, of each of its devices, as KAI's podgroup-controller counts it: parts of
+    `nvidia.com/gpu`."""
+    annotations = annotations_of(pod)
+    fraction = fraction_of(annotations.get("gpu-fraction"))
+    devices = whole(annotations.get("gpu-fraction-num-devices", "1")) or 1
+    return {GPU: Decimal(repr(fraction)) * devices} if fraction else {}
 
 
 def queue_status(groups: Iterable[Object], children: Iterable[Object]) -> Object:

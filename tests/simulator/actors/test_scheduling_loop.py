@@ -1,6 +1,7 @@
 """Queues, quota, priorities, pools and conditions as the scheduler's loop writes them into the cluster."""
 
 from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NAMESPACE, NODE, POD
+from simulator.actors.scheduler.accounts import group_status
 from tests.simulator.actors.graphs import GPU, pod
 
 POOL = "kai.scheduler/node-pool"
@@ -56,6 +57,21 @@ def test_queue_statuses_add_up_over_the_hierarchy(play):
         assert status == {"allocated": {GPU: "4"}, "requested": {GPU: "4"}, "childQueues": ["project"]}
 
     play(scenario)
+
+
+def test_field_report_1_a_tenth_and_two_tenths_of_a_gpu_are_three_tenths_of_the_queue():
+    """KAI's podgroup-controller counts `gpu-fraction` of each device as a part of nvidia.com/gpu (its gpusharing
+    resources test: 0.4 is 400m); field report 8: two devices of 0.6 are 1.2."""
+
+    def sharing(fraction, devices="1", node="n1"):
+        annotations = {"gpu-fraction": fraction, "gpu-fraction-num-devices": devices}
+        return {"metadata": {"annotations": annotations}, "spec": {"nodeName": node, "containers": []}, "status": {}}
+
+    both = group_status([sharing("0.1"), sharing("0.2")], preemptible=True)
+    waiting = group_status([sharing("0.6", "2", node="")], preemptible=False)
+
+    assert both == {"requested": {GPU: "300m"}, "allocated": {GPU: "300m"}}
+    assert waiting == {"requested": {GPU: "1200m"}}
 
 
 def test_a_queue_at_its_limit_says_so_in_kais_words(play):
