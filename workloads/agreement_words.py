@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.templatetags.quantities import number
-from workloads.agreement_case import DROPPED, KEPT, NOT_REPLAYABLE, TOO_LARGE
+from workloads.agreement_case import DROPPED, NOT_REPLAYABLE, TOO_LARGE
 from workloads.agreement_tally import UNKNOWN
 from workloads.models import Agreement, Prediction
 
@@ -75,9 +75,8 @@ def verdict_word(verdict: str) -> str:
 
 
 def case_word(state: str) -> str:
-    """Whether there is a case to download, and why not."""
+    """Why there is no case to download; empty where there is one, or nothing to keep."""
     words = {
-        KEPT: _("kept"),
         TOO_LARGE: _("larger than is kept"),
         NOT_REPLAYABLE: _("its redacted case does not show the difference"),
         DROPPED: _("made room for newer ones"),
