@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from django.utils import timezone
 
+from clusters.claim import check_sole
 from clusters.connections import gateway_for
 from clusters.drift import Path, differences, is_ours, owner_of, owners_of
 from clusters.kinds import Kind
@@ -96,9 +97,11 @@ def as_given(kind: Kind, manifest: Mapping[str, Any]) -> Manifest:
 
 
 def heeding_adoptions(reconcile: Callable[[Row], Outcome]) -> Callable[[Row], Outcome]:
-    """`reconcile` of rows that may have taken objects over."""
+    """`reconcile` of rows that may have taken objects over. Raises `OtherMuster` where another installation keeps the
+    cluster."""
 
     def run(row: Row) -> Outcome:
+        check_sole(row)
         owner = owner_label_value(row._meta.label, row.pk)
         waiting = [one for one in Adoption.objects.filter(owner=owner) if one.is_waiting]
         if waiting:

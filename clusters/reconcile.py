@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from clusters.claim import look_for_others
 from clusters.components import BY_KEY, Found, find_components, unknown_components, with_since
 from clusters.connections import gateway_for
 from clusters.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
@@ -53,6 +54,7 @@ def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
                 arguments=(("version", version),),
             ),
             _permitted(gateway),
+            *_others(gateway),
             _required(missing),
             _healthy(found, degraded),
         ),
@@ -133,6 +135,13 @@ def _permitted(gateway: Gateway) -> Condition:
     names = ",".join(str(permission) for permission in missing)
     message = f"The role of Muster's account lacks {said}."
     return Condition("Permitted", "False", "PermissionMissing", message, arguments=(("missing", names),))
+
+
+def _others(gateway: Gateway) -> tuple[Condition, ...]:
+    try:
+        return look_for_others(gateway)
+    except Forbidden as error:
+        return (Condition("SoleMuster", "Unknown", "NotPermitted", error.message),)
 
 
 def _required(missing: list[Found]) -> Condition:

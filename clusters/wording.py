@@ -15,6 +15,12 @@ _SENTENCES: Mapping[tuple[str, str], Promise] = {
     ("Reachable", "Answered"): gettext_lazy("The API server answers; it runs Kubernetes %(version)s."),
     ("Permitted", "AllGranted"): gettext_lazy("The role grants all that Muster needs."),
     ("Permitted", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
+    ("SoleMuster", "Claimed"): gettext_lazy("No other installation of Muster keeps this cluster."),
+    ("SoleMuster", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
+    ("SoleMuster", "OtherMuster"): gettext_lazy(
+        "Another installation of Muster (%(holder)s) keeps this cluster, so this one writes nothing there. "
+        "If that one is gone, remove the annotation %(annotation)s of the namespace %(namespace)s."
+    ),
     ("PrerequisitesMet", "AllFound"): gettext_lazy("All required components are installed."),
     ("PrerequisitesMet", "ComponentMissing"): gettext_lazy("Not installed: %(names)s."),
     ("ComponentsHealthy", "AllReady"): gettext_lazy("Every installed component is ready."),

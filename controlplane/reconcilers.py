@@ -34,7 +34,7 @@ def reconcile_cluster_and_wake(cluster: Cluster) -> Outcome:
 RECONCILERS: Sequence[Reconciler] = (
     Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk"),
     Reconciler(NetworkTopology, heeding_adoptions(reconcile_topology)),
-    Reconciler(NodePool, reconcile_node_pool),
+    Reconciler(NodePool, heeding_adoptions(reconcile_node_pool)),
     Reconciler(Department, heeding_adoptions(reconcile_department)),
     Reconciler(Project, heeding_adoptions(reconcile_project)),
     Reconciler(Workload, heeding_adoptions(reconcile_workload)),
