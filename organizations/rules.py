@@ -10,8 +10,13 @@ from core.errors import Fault
 NAME_LENGTH = 40
 DESCRIPTION_LENGTH = 500
 NAMESPACE_PREFIX = "runai-"
-# Namespaces that hold the cluster itself; a project there would hand out its secrets and quotas.
-RESERVED_NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease", "kai-scheduler"})
+# Namespaces that hold the cluster itself and the operators' own; a project there would hand out its secrets and quotas.
+RESERVED_NAMESPACES = frozenset(
+    {
+        "default", "kube-system", "kube-public", "kube-node-lease",
+        "kai-scheduler", "kai-resource-reservation", "kai-scale-adjust", "grove-system", "gpu-operator",
+    }
+)  # fmt: skip
 
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
 

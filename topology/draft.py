@@ -76,7 +76,7 @@ def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[s
     else:
         levels = proposal
     return Draft(
-        name=str(fields.get("name", "") or ""),
+        name=str(fields.get("name", "") or "").strip(),
         levels=levels,
         candidates=candidates,
         tree=domain_tree(levels, nodes),

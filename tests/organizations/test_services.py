@@ -84,7 +84,10 @@ def test_bad_names_are_refused(me: Actor, cluster: Cluster, name: str) -> None:
     assert Department.objects.count() == 0
 
 
-@pytest.mark.parametrize("namespace", ["kube-system", "default", "Team", "a" * 64, "a.b", "kube-x"])
+@pytest.mark.parametrize(
+    "namespace",
+    ["kube-system", "default", "Team", "a" * 64, "a.b", "kube-x", "kai-resource-reservation", "grove-system"],
+)
 def test_bad_namespaces_are_refused(me: Actor, department: Department, namespace: str) -> None:
     with pytest.raises(InvalidInput, match="requestedNamespace"):
         services.create_project(me, department=department, given=ProjectInput("x", namespace=namespace))

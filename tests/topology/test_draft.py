@@ -53,3 +53,9 @@ def test_a_paste_that_nobody_asked_to_use_changes_nothing() -> None:
 
 def test_keys_that_no_node_has_can_be_typed() -> None:
     assert draft("use_paste=1&paste=example.com/spine").levels == ("example.com/spine",)
+
+
+def test_blanks_around_a_name_are_no_part_of_it() -> None:
+    fields = QueryDict("name=%20rack-row%20&order_given=1&level=a")
+
+    assert read_draft(fields, (), ()).name == "rack-row"
