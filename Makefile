@@ -49,7 +49,7 @@ test-all: test ## everything: PostgreSQL, faults and the real cluster too
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "long and not postgres and not stack and not faults and not cluster"
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster" $(DATABASE_TESTS)
 	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster"
-	$(BIN)/python -m pytest -q -m "cluster" --ignore tests/contract/test_differential.py tests/contract tests/clusters tests/cluster
+	$(BIN)/python -m pytest -q -m "cluster" tests/contract tests/clusters tests/cluster
 
 check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/ruff check .
@@ -69,8 +69,9 @@ fix: $(STAMP_DEV) ## let the tools repair what they can
 	$(BIN)/ruff format .
 	git ls-files -z '*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2
 
-bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md
+bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md; compares 20,000 random operations with the real API server
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.contract.differential
 
 cluster: $(STAMP_DEV) ## build a real etcd, kube-apiserver, kube-controller-manager and KWOK once (Go 1.26, 5 to 15 minutes)
 	@$(BIN)/python -m tests.cluster build

@@ -15,6 +15,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.cluster import binaries
 from tests.contract import servers
 from tests.contract.client import Api
 from tests.contract.random_operations import Operation, play, sequences
@@ -77,6 +78,9 @@ def differences(simulator: Api, real: Api, played: list[list[Operation]]) -> Ite
 def main() -> int:
     operations = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATIONS
     number = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    if absent := binaries.missing():
+        print(f"Nothing was compared: {', '.join(absent)} are not built. Run make cluster first.")
+        return 0
     played = drawn(operations, number)
     with servers.simulator() as simulator, servers.real() as (real, _):
         began = time.monotonic()
