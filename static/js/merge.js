@@ -1,5 +1,5 @@
-// How new HTML is merged into the page: what a person holds (focus, open menus, ticks, drawn charts) stays.
-const HELD = "details[data-popup], dialog";
+// How new HTML is merged into the page: what a person holds (focus, what is unfolded, ticks, drawn charts) stays.
+const HELD = "details, dialog";
 
 function keepsNode(node) {
   return node instanceof Element && node.matches(".pick input, [data-chart][data-drawn], [data-editor]");

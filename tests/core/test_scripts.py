@@ -228,6 +228,25 @@ def test_new_rows_wait_while_somebody_points_at_the_list(chromium: Browser, page
         assert page.locator("#row-99").count() == 0
 
 
+def test_what_somebody_unfolded_stays_so_when_the_page_refreshes(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    more = '<details id="more"><summary>More</summary>1 word</details>'
+    live = re.sub(
+        r'<div class="list-area" id="list"', rf'<div id="part" data-live="a.B">{more}</div>\g<0>', live, count=1
+    )
+    with chromium.new_context() as session:
+        page = session.new_page()
+        served = {"/gallery": live}
+        serve(page, served)
+        page.route(re.compile(r"/live\?topic=a\.B$"), _one_message('["a.B"]'))
+        page.goto(f"{ORIGIN}/gallery")
+        page.locator("#more summary").click()
+        served["/gallery"] = live.replace("1 word", "2 words")
+
+        expect(page.locator("#more")).to_contain_text("2 words", timeout=15_000)
+        expect(page.locator("#more")).to_have_attribute("open", "")
+
+
 def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str, str]) -> None:
     live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
     live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
