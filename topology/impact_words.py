@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.templatetags.quantities import number
+from topology.impact_growth import grown
 from topology.impact_names import Shown
 from topology.wording import short_key
 
@@ -223,6 +224,17 @@ def opened(request: HttpRequest, row: Model) -> Shown | None:
     except signing.BadSignature:
         return None
     return found if isinstance(found, dict) else None
+
+
+def was_shown(request: HttpRequest, row: Model, shown: Shown) -> bool:
+    """Whether the person has seen all that the act would do now; where it grew since, they are asked again."""
+    return not grown(opened(request, row), shown)
+
+
+def grew() -> Item:
+    """The finding that stands above effects which are shown for the second time."""
+    text = _("What this would do has grown since it was shown: look at it again.")
+    return {"status": "wait", "text": text, "detail": ""}
 
 
 def _salt(request: HttpRequest, row: Model) -> str:

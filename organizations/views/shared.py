@@ -23,7 +23,7 @@ from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
 from topology.history import timeline
 from topology.impact_names import Shown
-from topology.impact_words import hits_of, impact_items, opened, sealed
+from topology.impact_words import grew, hits_of, impact_items, sealed, was_shown
 from topology.models import NodePool
 from topology.presenting import comparison
 
@@ -91,8 +91,8 @@ def edit_page(
     warnings: list[Any] = []
     seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings, seal = _effects(request, matrix, row)
-        description, shown = form.cleaned_data["description"].strip(), opened(request, row)
+        warnings, shown = _effects(request, matrix, row)
+        description, seal = form.cleaned_data["description"].strip(), sealed(request, row, shown)
         if not warnings and save(form, lambda: update(description, matrix, shown)) is not None:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
             return redirect(f"organizations:{head['kind']}-detail", row.pk)
@@ -107,12 +107,13 @@ def edit_page(
     return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _effects(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[str, Any]], str]:
-    """What saving would do, if the person has not seen it yet, and the same sealed for the audit entry."""
-    if request.POST.get("confirmed"):
-        return [], ""
+def _effects(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[str, Any]], Shown]:
+    """What the person has not seen yet of what saving would do, and all that it would do at this moment."""
     shown = quota_impact(request.user, row, matrix.inputs, now=timezone.now())
-    return [*warned(request, matrix, row), *impact_items(shown)], sealed(request, row, shown)
+    told = [*warned(request, matrix, row), *impact_items(shown)]
+    if not request.POST.get("confirmed"):
+        return told, shown
+    return ([], shown) if was_shown(request, row, shown) else ([grew(), *told], shown)
 
 
 def confirm_page(
@@ -124,22 +125,25 @@ def confirm_page(
 ) -> HttpResponse:
     """The page of a destructive act: asks, with what it hits and the name to type; then does it.
 
-    `effects` are the row and what its deletion does to work and shares; `act` gets what the person confirmed.
+    `effects` are the row and what its deletion does to work and shares now; `act` gets it, once the person has seen
+    all of it.
     """
     error = ""
     row, shown = effects
     context = {**context, "hits": [*context["hits"], *hits_of(shown)], "impact": sealed(request, row, shown)}
     if request.method == "POST":
-        if request.POST.get("confirm", "").strip() == context["name"]:
+        if request.POST.get("confirm", "").strip() != context["name"]:
+            error = _("This is not its name.")
+        elif not was_shown(request, row, shown):
+            error = grew()["text"]
+        else:
             try:
-                act(opened(request, row))
+                act(shown)
             except Conflict as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": context["name"]})
                 return redirect(list_name)
-        else:
-            error = _("This is not its name.")
     return render(request, "confirm.html", {**context, "error": error}, status=422 if error else 200)
 
 

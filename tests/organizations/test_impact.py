@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
@@ -82,17 +83,51 @@ def test_the_audit_entry_keeps_what_was_shown(admin: User, project: Project, poo
     assert ("new", "reclaimed") in effects(entry.after["impact"])
 
 
-def test_what_was_altered_on_the_way_or_shown_of_another_row_is_not_kept(
+def test_what_was_altered_on_the_way_or_shown_of_another_row_counts_as_not_shown(
     admin: User, project: Project, vision: Project, pool: NodePool, client_of: Any
 ) -> None:
     page = client_of(admin)
+    salts = [f"topology.impact:{admin.pk}:organizations.Project:{row.pk}" for row in (project, vision)]
+    shown = signing.loads(edit(page, project, "4").context["impact"], salt=salts[0])
+    other = signing.dumps(shown, salt=salts[1])
+
+    for text in ("forged", "", other):
+        response = edit(page, project, "4", confirmed="1", impact=text)
+
+        assert response.status_code == 422
+        assert "has grown since it was shown" in response.context["warnings"][0]["text"]
+        assert project.quotas.get().gpu_deserved == 12
+
+
+def test_a_change_that_does_more_by_now_is_asked_about_again_and_kept_as_it_is_when_saved(
+    admin: User, project: Project, cluster: Cluster, pool: NodePool, client_of: Any
+) -> None:
+    page = client_of(admin)
     seal = edit(page, project, "4").context["impact"]
+    for name, gpus in (("seen-0", 2), ("new-0", 6)):
+        Pod.objects.filter(cluster=cluster, name=name).update(gpus=gpus, resource_version="2")
+    Cluster.objects.filter(pk=cluster.pk).update(pods_version=cluster.pods_version + 1)
 
-    for number, text in enumerate(("forged", "", seal)):
-        response = edit(page, vision, str(5 + number), confirmed="1", impact=text)
+    response = edit(page, project, "4", confirmed="1", impact=seal)
 
-        assert response.status_code == 302
-        assert "impact" not in AuditEntry.objects.latest("pk").after
+    assert response.status_code == 422
+    assert project.quotas.get().gpu_deserved == 12
+    response = edit(page, project, "4", confirmed="1", impact=response.context["impact"])
+    assert response.status_code == 302
+    assert effects(AuditEntry.objects.latest("pk").after["impact"])["new", "reclaimed"] == 6
+
+
+def test_less_than_was_shown_is_not_asked_about_again(
+    admin: User, project: Project, cluster: Cluster, pool: NodePool, client_of: Any
+) -> None:
+    page = client_of(admin)
+    seal = edit(page, project, "4").context["impact"]
+    Pod.objects.filter(cluster=cluster, pod_group="waits").delete()
+    Cluster.objects.filter(pk=cluster.pk).update(pods_version=cluster.pods_version + 1)
+
+    assert edit(page, project, "4", confirmed="1", impact=seal).status_code == 302
+    kept = AuditEntry.objects.latest("pk").after.get("impact", {"workloads": []})
+    assert ("new", "reclaimed") not in effects(kept), "the moment of the save is kept"
 
 
 def test_an_edit_without_effect_is_saved_at_once(admin: User, vision: Project, pool: NodePool, client_of: Any) -> None:
@@ -260,7 +295,8 @@ def test_deleting_and_replacing_a_topology_say_what_cannot_start_again(
     assert any("another placement constraint" in item["text"] for item in response.context["warnings"])
     assert not NetworkTopology.objects.filter(name="dc-2").exists()
 
-    response = page.post(f"/network-topologies/{topology.pk}/replace/", {**fields, "confirmed": "1"})
+    seal = response.context["impact"]
+    response = page.post(f"/network-topologies/{topology.pk}/replace/", {**fields, "confirmed": "1", "impact": seal})
     assert response.status_code == 302
 
 

@@ -25,7 +25,7 @@ from topology.draft import Draft, read_draft
 from topology.drawing import Drawn, draw
 from topology.findings import Severity
 from topology.impact import topology_replacement
-from topology.impact_words import impact_items, opened, sealed
+from topology.impact_words import grew, impact_items, sealed, was_shown
 from topology.manifests import TopologySpec, topology_manifest
 from topology.models import NetworkTopology, NodePool
 from topology.selectors import TopologyRow, node_facts
@@ -73,7 +73,7 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
         fields = _fields_of(row, fields)
     context = {**page_context(fields, row.cluster), "replaces": row, "clusters": [row.cluster]}
     context |= _effects(request, row.row, context["draft"])
-    if request.method == "POST" and not (context["warnings"] and not request.POST.get("confirmed")):
+    if request.method == "POST" and not context["warnings"]:
         draft: Draft = context["draft"]
         try:
             topology = services.replace_topology(
@@ -81,7 +81,7 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
                 topology=row.row,
                 name=draft.name,
                 levels=draft.levels,
-                impact=opened(request, row.row),
+                impact=context["shown"],
             )
         except (InvalidInput, Conflict) as error:
             return _again(request, context, error)
@@ -93,9 +93,12 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
 def _effects(request: HttpRequest, topology: NetworkTopology, draft: Draft) -> dict[str, Any]:
     """What the replacement would do to work; asked for once the levels differ or the form is sent."""
     if not draft.levels or (list(draft.levels) == list(topology.levels) and request.method != "POST"):
-        return {"warnings": [], "impact": ""}
+        return {"warnings": [], "impact": "", "shown": None}
     shown = topology_replacement(request.user, topology, draft.levels, now=timezone.now())
-    return {"warnings": impact_items(shown), "impact": sealed(request, topology, shown)}
+    items, confirmed = impact_items(shown), request.POST.get("confirmed")
+    if confirmed:
+        items = [] if was_shown(request, topology, shown) else [grew(), *items]
+    return {"warnings": items, "impact": sealed(request, topology, shown), "shown": shown}
 
 
 def _fields_of(row: TopologyRow, given: QueryDict) -> QueryDict:
@@ -137,7 +140,7 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
     # Of a large cluster the last draft is kept: its name is all that changes while somebody thinks about it.
     kept_by = version and (version, said, tuple(pool_keys))
     draft = kept(("draft", cluster.pk), kept_by, lambda: read_draft(fields, facts, pool_keys))
-    draft = replace(draft, name=str(fields.get("name", "") or ""))
+    draft = replace(draft, name=str(fields.get("name", "") or "").strip())
     drawn = _drawn(draft, cluster, version=version) if draft.levels and facts else None
     manifest = topology_manifest(TopologySpec(draft.name or "…", draft.levels, ""))
     del manifest["metadata"]["labels"]

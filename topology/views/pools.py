@@ -1,5 +1,6 @@
 """Node pools: list, new, detail, nodes, events, YAML, settings, attach, delete."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,7 +27,7 @@ from topology.drawing import draw
 from topology.forms import NodePoolForm, NodePoolSettingsForm, add_faults
 from topology.history import timeline
 from topology.impact import pool_change, pool_deletion
-from topology.impact_words import hits_of, impact_items, opened, sealed
+from topology.impact_words import grew, hits_of, impact_items, sealed, was_shown
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
 from topology.protection import protecting_rows
@@ -179,24 +180,28 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
     form = NodePoolSettingsForm(request.POST or None, initial=initial, cluster=pool.cluster, pool=pool)
     effects: dict[str, Any] = {}
     if request.method == "POST" and form.is_valid():
-        effects = _effects(request, pool, form.changes())
-        if not effects and _updated(request, pool, form):
+        effects, shown = _effects(request, pool, form.changes())
+        if not effects and _updated(request, pool, form, shown):
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
             return redirect("topology:node-pool-detail", pool.pk)
     status = 422 if form.errors or effects else 200
     return render(request, "topology/node_pool_edit.html", {**head, **effects, "form": form}, status=status)
 
 
-def _effects(request: HttpRequest, pool: NodePool, changes: services.NodePoolChanges) -> dict[str, Any]:
-    """What saving would do, if the person has not seen it yet; empty where it does nothing or was confirmed."""
-    if request.POST.get("confirmed"):
-        return {}
+def _effects(
+    request: HttpRequest, pool: NodePool, changes: services.NodePoolChanges
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """What the person has not seen yet of what saving would do (empty: all of it was, or it does nothing), and all
+    that it would do at this moment."""
     shown = pool_change(request.user, pool, changes, now=timezone.now())
     items = impact_items(shown)
-    return {"warnings": items, "impact": sealed(request, pool, shown)} if items else {}
+    confirmed = request.POST.get("confirmed")
+    if not items or (confirmed and was_shown(request, pool, shown)):
+        return {}, shown
+    return {"warnings": [*([grew()] if confirmed else []), *items], "impact": sealed(request, pool, shown)}, shown
 
 
-def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -> bool:
+def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm, shown: Mapping[str, Any]) -> bool:
     expected = request.POST.get("generation", "")
     generation = int(expected) if expected.isascii() and expected.isdigit() and len(expected) < 18 else None
     try:
@@ -205,7 +210,7 @@ def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm) -
             pool=pool,
             changes=form.changes(),
             expected_generation=generation,
-            impact=opened(request, pool),
+            impact=shown,
         )
     except InvalidInput as error:
         add_faults(form, error)
@@ -223,7 +228,7 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "nodepools:update", pool.scope)
     chosen = (request.POST if request.method == "POST" else request.GET).get("topology", "")
     topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen) if chosen else None
-    effects = _effects(request, pool, {"network_topology": topology})
+    effects, shown = _effects(request, pool, {"network_topology": topology})
     if request.method != "POST":
         if not effects or "topology" not in request.GET:
             return redirect("topology:node-pool-detail", pool.pk)
@@ -231,7 +236,6 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
         return render(request, "topology/node_pool_attach.html", context)
     if effects:
         return redirect(f"{request.path}?{urlencode({'topology': chosen})}")
-    shown = opened(request, pool)
     try:
         if topology is None:
             services.detach_topology(actor_of(request), pool=pool, impact=shown)
@@ -250,18 +254,20 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
     require(request.user, "nodepools:delete", pool.scope)
     error = ""
+    shown = pool_deletion(request.user, pool, now=timezone.now())
     if request.method == "POST":
-        if request.POST.get("confirm", "").strip() == pool.name:
+        if request.POST.get("confirm", "").strip() != pool.name:
+            error = _("This is not its name.")
+        elif not was_shown(request, pool, shown):
+            error = grew()["text"]
+        else:
             try:
-                services.delete_node_pool(actor_of(request), pool=pool, impact=opened(request, pool))
+                services.delete_node_pool(actor_of(request), pool=pool, impact=shown)
             except Conflict as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": pool.name})
                 return redirect("topology:node-pool-list")
-        else:
-            error = _("This is not its name.")
-    shown = pool_deletion(request.user, pool, now=timezone.now())
     context = {
         "title": _("Delete node pool %(name)s") % {"name": pool.name},
         "hits": [*_hits(pool), *hits_of(shown)],

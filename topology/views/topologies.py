@@ -30,7 +30,7 @@ from topology.findings import Severity, find
 from topology.fragmentation import SIZES
 from topology.history import timeline
 from topology.impact import topology_deletion
-from topology.impact_words import hits_of, opened, sealed
+from topology.impact_words import grew, hits_of, sealed, was_shown
 from topology.manifests import TopologySpec, binding_manifest, topology_manifest
 from topology.models import NodePool
 from topology.placed import place
@@ -180,18 +180,20 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
         raise NotFound("Resource id not found.")
     require(request.user, "network-topologies:delete", row.row.scope)
     error = ""
+    shown = topology_deletion(request.user, row.row, now=timezone.now())
     if request.method == "POST":
-        if request.POST.get("confirm", "").strip() == row.name:
+        if request.POST.get("confirm", "").strip() != row.name:
+            error = _("This is not its name.")
+        elif not was_shown(request, row.row, shown):
+            error = grew()["text"]
+        else:
             try:
-                services.delete_topology(actor_of(request), topology=row.row, impact=opened(request, row.row))
+                services.delete_topology(actor_of(request), topology=row.row, impact=shown)
             except Conflict as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": row.name})
                 return redirect("topology:topology-list")
-        else:
-            error = _("This is not its name.")
-    shown = topology_deletion(request.user, row.row, now=timezone.now())
     context = {
         "title": _("Delete network topology %(name)s") % {"name": row.name},
         "hits": [*_hits(row), *hits_of(shown)],
