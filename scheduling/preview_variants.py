@@ -50,14 +50,27 @@ def orders(gangs: Sequence[Gang]) -> Iterator[tuple[Gang, ...]]:
 
 def _pod_orders(pods: Sequence[Pod], alike: Callable[[Pod], object]) -> Iterator[list[Pod]]:
     """Every order of unequal pods, those that are alike not told apart."""
-    if not pods:
-        yield []
-        return
-    for kind in sorted({alike(pod) for pod in pods}, key=repr):
-        first = next(pod for pod in pods if alike(pod) == kind)
-        rest = [pod for pod in pods if pod is not first]
-        for others in _pod_orders(rest, alike):
-            yield [first, *others]
+    of: dict[object, list[Pod]] = {}
+    for pod in pods:
+        of.setdefault(alike(pod), []).append(pod)
+    kinds = sorted(of, key=repr)
+    order = [number for number, kind in enumerate(kinds) for _ in of[kind]]
+    while True:
+        left = [iter(of[kind]) for kind in kinds]
+        yield [next(left[number]) for number in order]
+        if not _advance(order):
+            return
+
+
+def _advance(order: list[int]) -> bool:
+    """The next order as a dictionary has them, in place; False after the last."""
+    pivot = next((at for at in range(len(order) - 2, -1, -1) if order[at] < order[at + 1]), -1)
+    if pivot < 0:
+        return False
+    larger = next(at for at in range(len(order) - 1, pivot, -1) if order[at] > order[pivot])
+    order[pivot], order[larger] = order[larger], order[pivot]
+    order[pivot + 1 :] = reversed(order[pivot + 1 :])
+    return True
 
 
 def _surplus(gang: Gang) -> list[Pod]:

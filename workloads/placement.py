@@ -34,6 +34,8 @@ from workloads.reconcile.preview import submission_manifest
 Json = dict[str, Any]
 
 UNKNOWN = "unknown"
+# Of more the engine's answer would take longer than a request may.
+MOST_PODS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     pool = pool_label(submission)
     base: Json = {"nodePool": submission.pool.name, "workload": submission.graph.name}
     base["agreement"] = agreement_json(cluster)
-    odd = next((each for each in check_submission(submission) if each.code == "Field"), None)
-    if odd is not None:  # rendering relies on fields of the right type
-        return base | {"verdict": UNKNOWN, "reason": "NotRendered", "message": f"{odd.field}: {odd.message}"}
+    refused = _not_rendered(submission)
+    if refused:
+        return base | {"verdict": UNKNOWN} | refused
     try:
         rendered = render(submission, surroundings_of(cluster), now=now)
     except InvalidInput as error:
@@ -70,6 +72,14 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     answers = equal_answers(prepared, rendered.gangs)
     view = _View(submission, rendered, shard.snapshot, names_for(user, cluster))
     return base | view.answer(answers[0]) | {"equalAnswers": len(answers)}
+
+
+def _not_rendered(submission: Submission) -> Json:
+    """Why a submission is not rendered at all: fields of another type, which rendering relies on, or its size."""
+    odd = next((each for each in check_submission(submission) if each.code == "Field"), None)
+    if odd is not None:
+        return {"reason": "NotRendered", "message": f"{odd.field}: {odd.message}"}
+    return {"reason": "TooManyPods"} if submission.graph.pods > MOST_PODS else {}
 
 
 def pool_label(submission: Submission) -> str:

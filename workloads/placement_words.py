@@ -40,6 +40,7 @@ def why_unknown(preview: Json) -> str:
         "NoNodes": _("No node of this pool has been seen."),
         "SchedulerBlind": _("The cluster's scheduler decides nothing now: it cannot read an object."),
         "NotRendered": _("The document cannot be rendered."),
+        "TooManyPods": _("It wants more pods than a preview can place in time; the scheduler will take its own."),
     }
     sentence = sentences.get(preview.get("reason", ""), _("It cannot be said."))
     return f"{sentence} {preview['message']}" if preview.get("message") else sentence

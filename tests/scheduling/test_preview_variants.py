@@ -1,15 +1,20 @@
 """Where KAI's order is random, every answer that it was recorded to give is among the equally good ones."""
 
 from collections import Counter
+from itertools import islice, permutations
 
 import msgspec
 
 from scheduling.preview import PreparedShard
 from scheduling.preview_structs import Gang, Verdict
-from scheduling.preview_variants import equal_answers
+from scheduling.preview_variants import _pod_orders, equal_answers
 from scheduling.structs import Pod, PodGroup, Resources, Snapshot, SubGroup
 from tests.scheduling.build import Cluster, node, within
 from tests.scheduling.test_preview import fleet, gang
+
+
+def asked(pod: Pod) -> float:
+    return pod.requests.gpu
 
 
 def places(new: Gang, placed: dict[str, str]) -> frozenset[tuple[tuple[float, str], int]]:
@@ -64,3 +69,23 @@ def test_the_surplus_pods_of_two_sets_take_their_turns_as_their_gates_open():
         frozenset({((8.0, "n0"), 1), ((4.0, "n1"), 1), ((8.0, "n2"), 1)}),
         frozenset({((8.0, "n0"), 1), ((4.0, "n1"), 1), ((4.0, "n2"), 1)}),
     }
+
+
+def test_orders_of_thousands_of_pods_are_drawn_one_by_one():
+    """The first three orders of a a … a b b … b, as a dictionary has them; the depth of Python's stack is 1,000."""
+    pods = [Pod(f"p-{index}", requests=Resources(float(index % 2 + 1))) for index in range(4000)]
+
+    drawn = [[int(pod.requests.gpu) for pod in order] for order in islice(_pod_orders(pods, asked), 3)]
+
+    ones, twos = [1] * 1999, [2] * 1999
+    assert drawn == [[*ones, 1, 2, *twos], [*ones, 2, 1, *twos], [*ones, 2, 2, 1, *twos[1:]]]
+
+
+def test_every_order_of_unequal_pods_comes_once():
+    pods = [Pod(name, requests=Resources(gpus)) for name, gpus in (("a", 1.0), ("b", 2.0), ("c", 1.0), ("d", 4.0))]
+
+    drawn = [tuple(pod.requests.gpu for pod in order) for order in _pod_orders(pods, asked)]
+
+    assert len(drawn) == 12  # 4! / 2!
+    assert set(drawn) == set(permutations((1.0, 2.0, 1.0, 4.0)))
+    assert list(_pod_orders([], asked)) == [[]]

@@ -15,6 +15,7 @@ from tests.workloads.samples import DISAGG
 from workloads import document as documents
 from workloads.editing import changes_of, fields_of
 from workloads.placement_alternatives import _edited, full_preview
+from workloads.placement_words import headline
 from workloads.services import read_draft
 
 pytestmark = pytest.mark.django_db
@@ -227,6 +228,13 @@ def test_without_a_queue_nothing_is_promised(observed: Any, project: Any, quota:
 
 def test_without_nodes_nothing_is_promised(cluster: Any, quota: Any, topology: Any, project: Any, admin: Any) -> None:
     assert preview_of(project, admin, graph(1, 1))["reason"] == "NoNodes"
+
+
+def test_more_pods_than_a_request_has_time_for_are_said(observed: Any, project: Any, admin: Any) -> None:
+    found = preview_of(project, admin, graph(1, 1, replicas=1001))
+
+    assert (found["verdict"], found["reason"]) == ("unknown", "TooManyPods")
+    assert "more pods" in headline(found)
 
 
 def test_a_duration_that_blinds_the_scheduler_is_said(observed: Any, project: Any, admin: Any) -> None:
