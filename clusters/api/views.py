@@ -95,10 +95,12 @@ class ClusterView(ApiView):
         return Response(status=204)
 
     def delete(self, request: Request, cluster_id: str) -> Response:
-        """Forget it; what runs in it goes on. 202; 409 while anything is defined on it."""
+        """Forget it. 202; 409 while anything is defined on it, unless `objects` says what becomes of what Muster made:
+        `leave` or `clean`."""
         cluster = _cluster(request, cluster_id)
         check_match(request, cluster)
-        self.write(lambda: services.remove_cluster(actor_of(request), cluster))
+        how = request.query_params.get("objects", "")
+        self.write(lambda: services.remove_cluster(actor_of(request), cluster, how=how))
         return Response(ACCEPTED, status=202)
 
 

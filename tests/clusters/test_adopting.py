@@ -334,7 +334,10 @@ def test_a_cluster_is_removed_and_cleaned(world: World, theirs: Api, client: Cli
     url = reverse("clusters:cluster-remove", args=[world.cluster.pk])
 
     assert "1 object that was taken over is given back" in client.get(url).content.decode()
-    assert client.post(url, {"confirm": "real", "objects": "clean"}).status_code == 302
+    api_url = f"/api/v1/clusters/{world.cluster.pk}"
+    assert client.delete(f"{api_url}?objects=all", headers={"If-Match": "*"}).status_code == 400
+    assert client.delete(api_url, headers={"If-Match": "*"}).status_code == 409
+    assert client.delete(f"{api_url}?objects=clean", headers={"If-Match": "*"}).status_code == 202
     world.settle(lambda: not Cluster.objects.filter(pk=world.cluster.pk).exists(), "the cluster to be gone")
 
     assert theirs.get(f"{QUEUES}/own").status == 404
