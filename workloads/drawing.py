@@ -48,9 +48,14 @@ def draw(tree: Tree, pods: Sequence[PodFacts], roles: Sequence[str], chosen: Seq
     return Drawing(icicle(drawn, levels=levels), legend + others, tree.nodes_inside - shown)
 
 
+def colours_of(roles: Sequence[str]) -> dict[str, str]:
+    """The colour of each role, by its name in lower case: 1, 2, …"""
+    return {role.lower(): str(index) for index, role in enumerate(roles, 1)}
+
+
 def _own(pods: Sequence[PodFacts], roles: Sequence[str]) -> dict[str, dict[str, Decimal]]:
     """GPUs of the workload by node and colour."""
-    colours = {role.lower(): str(index + 1) for index, role in enumerate(roles)}
+    colours = colours_of(roles)
     own: dict[str, dict[str, Decimal]] = {}
     for pod in pods:
         if pod.holds and pod.gpus:

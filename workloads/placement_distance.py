@@ -12,11 +12,13 @@ from typing import Any
 PROMPT_TOKENS = 4000
 BYTES_PER_VALUE = 2
 
-# Layers, KV heads, head size, from the models' config.json.
+# Layers, KV heads, head size. Read on 2026-11-30: qwen3-0.6b from reference dynamo.md §9 and its printed Qwen3Config;
+# qwen3-8b from its model card (36 layers, 32 heads for Q and 8 for KV; hidden size 4096 / 32 heads); the Llamas from
+# their listed specifications (8b: 32 layers, 4096 / 32 heads; 70b: 80 layers, 8192 / 64 heads; 8 for KV each).
+# A model whose head size is not its hidden size divided by its heads has to be read from its config.json.
 SHAPES: Mapping[str, tuple[int, int, int]] = {
     "qwen/qwen3-0.6b": (28, 8, 128),
     "qwen/qwen3-8b": (36, 8, 128),
-    "qwen/qwen3-32b": (64, 8, 128),
     "meta-llama/llama-3.1-8b-instruct": (32, 8, 128),
     "meta-llama/llama-3.1-70b-instruct": (80, 8, 128),
     "meta-llama/llama-3.3-70b-instruct": (80, 8, 128),

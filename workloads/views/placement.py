@@ -1,6 +1,6 @@
 """The live placement preview beside a submission: fetched as the form changes, the newest request wins."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from accounts.requests import actor_of
@@ -18,6 +19,7 @@ from workloads import placement_words as words
 from workloads.agreement_words import agreement_line
 from workloads.checks import Submission
 from workloads.drawing import Drawing, draw
+from workloads.drawing_summary import draw_summary
 from workloads.forms import read_page
 from workloads.observed import pool_facts
 from workloads.placement_alternatives import full_preview
@@ -75,33 +77,68 @@ def _gang(gang: Json) -> dict[str, Any]:
 
 
 def shortage_line(submission: Submission, gang: Json) -> str:
-    """Where a gang that finds no place lacks how many GPUs, as its workload's page would say; empty where the numbers
-    do not tell (its pods are kept out by something else, or the level is one of a part of it)."""
+    """Where a gang that finds no place lacks how many GPUs, as its workload's page would say: at the level that it
+    requires, at one that a part of it requires, or in the pool; empty where the numbers do not tell (its pods are kept
+    out by something else)."""
     if gang["placed"] or gang["waitsFor"] or gang["verdict"] not in ("never", "waiting"):
         return ""
+    tree = domain_tree(submission.levels, pool_facts(submission.pool))
+    needs = [*_needs(submission, gang), ("", "", _need(submission, gang))]
+    pieces = ""
+    for level, role, need in needs:
+        reason = shortage(tree, level, need)
+        if reason is None:
+            continue
+        sentence = reason_sentence(reason.as_dict())
+        told = _("Role %(role)s: %(sentence)s") % {"role": role, "sentence": sentence} if role else sentence
+        if "short" in reason.arguments:
+            return told
+        pieces = pieces or told
+    return pieces if gang["verdict"] == "waiting" else ""
+
+
+def _need(submission: Submission, gang: Json) -> Need:
     components = submission.graph.components
-    need = Need(
+    return Need(
         min(Decimal(str(gang["gpus"])), submission.graph.gang_gpus),
         max((component.gpus_each for component in components), default=Decimal(0)),
     )
-    asked = [level["required"] for level in gang["levels"] if not level["subgroup"]]
-    tree = domain_tree(submission.levels, pool_facts(submission.pool))
-    for level in (*(level for level in asked if level in submission.levels), ""):
-        reason = shortage(tree, level, need)
-        if reason is not None and "short" in reason.arguments:
-            return reason_sentence(reason.as_dict())
-    return ""
+
+
+def _needs(submission: Submission, gang: Json) -> Iterator[tuple[str, str, Need]]:
+    """The levels that are required: of the whole gang, then of its parts, with the role and what must be there."""
+    required = [each for each in gang["levels"] if each["required"] in submission.levels]
+    for each in required:
+        if not each["subgroup"]:
+            yield each["required"], "", _need(submission, gang)
+    for each in required:
+        component = next((c for c in submission.graph.components if _is_of(each["subgroup"], c.name)), None)
+        if each["subgroup"] and component is not None:
+            need = Need(component.gang_pods * component.gpus_each, component.gpus_each)
+            yield each["required"], component.name, need
+
+
+def _is_of(subgroup: str, component: str) -> bool:
+    """Grove calls a part of a gang `<graph>-<n>-<component>`, those of several nodes with more behind."""
+    return f"-{component.lower()}" in subgroup
 
 
 def drawing(submission: Submission, preview: Json) -> Drawing | None:
-    """The pool's tree with the pods where they would stand; None without topology or places, and for pools that are
-    too large to draw while somebody types: the table says the same."""
+    """The pool's tree with the pods where they would stand, in summary where the cluster is large; None without
+    topology or places: the table says the same."""
     levels, nodes = submission.levels, preview.get("nodes") or ()
     if not levels or not nodes:
         return None
-    if Node.objects.filter(cluster=submission.project.cluster_id).count() > LARGE_NODES:
-        return None
+    roles = [component.name for component in submission.graph.components if component.gpus_each]
     each = {component.name: component.gpus_each for component in submission.graph.components}
+    if Node.objects.filter(cluster=submission.project.cluster_id).count() > LARGE_NODES:
+        own = {
+            node["node"]: {
+                part["name"]: part["pods"] * each.get(part["name"], Decimal(0)) for part in node["components"]
+            }
+            for node in nodes
+        }
+        return draw_summary(levels, pool_facts(submission.pool), own, roles)
     pods = [
         PodFacts("", part["name"], "Pending", False, node["node"], each.get(part["name"], Decimal(0)))
         for node in nodes
@@ -113,5 +150,4 @@ def drawing(submission: Submission, preview: Json) -> Drawing | None:
         replace(node, allocated=min(node.allocated + taken.get(node.name, Decimal(0)), Decimal(node.gpus)))
         for node in pool_facts(submission.pool)
     ]
-    roles = [component.name for component in submission.graph.components if component.gpus_each]
     return draw(domain_tree(levels, facts), pods, roles)
