@@ -79,7 +79,7 @@ class Api:
         self.ns = "default"
         self.kubeconfig: Path | None = None  # the administrator's
         self.kubectl = ""  # one that the server supports
-        self.compact: Callable[[], object] = lambda: None  # forget the history
+        self.compact: Callable[[], object] = lambda: None  # forget the history now; a real server does so by itself
 
     def call(
         self,

@@ -86,7 +86,7 @@ def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
             if crds:
                 asyncio.run(_install(cluster))
             api = Api("real", cluster.url, cluster.token, str(cluster.certificates.authority))
-            api.kubeconfig, api.kubectl, api.compact = cluster.kubeconfig, str(binaries.KUBECTL.path), cluster.compact
+            api.kubeconfig, api.kubectl = cluster.kubeconfig, str(binaries.KUBECTL.path)
             if crds:  # a kind that is seconds old answers lists with 429
                 api.await_status("/apis/contract.muster.dev/v1/widgets", 200)
             yield api, cluster

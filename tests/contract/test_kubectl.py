@@ -98,7 +98,7 @@ def test_describe_shows_the_object_and_its_events(api: Api, kubectl: Kubectl) ->
 
     text = kubectl("describe", "pod", "p")
 
-    assert "Status:           Pending" in text
+    assert ["Status:", "Pending"] in [line.split() for line in text.splitlines()]
     assert "Seen" in text
     assert "was seen" in text
 
