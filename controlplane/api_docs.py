@@ -1,5 +1,6 @@
-"""`/api/docs/`: the operations of the API as a plain page, from the same schema as openapi.yaml."""
+"""`/api/docs/`: the operations of the API on a page that can send a request, from the same schema as openapi.yaml."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,13 +21,14 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method on one path."""
+    """One method on one path; `example` is a body for it as JSON, "" where it takes none."""
 
     method: str
     path: str
     summary: str
     parameters: tuple[str, ...]
     statuses: tuple[str, ...]
+    example: str
 
 
 class ApiDocumentView(ApiView):
@@ -49,7 +51,8 @@ def document() -> dict[str, Any]:
 @require_GET
 def api_docs(request: HttpRequest) -> HttpResponse:
     """All operations, by what they concern."""
-    return render(request, "controlplane/api_docs.html", {"groups": operations(document())})
+    methods = [method.upper() for method in METHODS]
+    return render(request, "controlplane/api_docs.html", {"groups": operations(document()), "methods": methods})
 
 
 def operations(described: dict[str, Any]) -> dict[str, list[Operation]]:
@@ -65,4 +68,6 @@ def operations(described: dict[str, Any]) -> dict[str, list[Operation]]:
 def _operation(method: str, path: str, operation: dict[str, Any]) -> Operation:
     text = operation.get("summary") or operation.get("description", "").split("\n\n")[0]
     names = tuple(p["name"] for p in operation.get("parameters", ()) if p["in"] == "query")
-    return Operation(method.upper(), path, text, names, tuple(sorted(operation["responses"])))
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    example = json.dumps(content["example"]) if "example" in content else ""
+    return Operation(method.upper(), path, text, names, tuple(sorted(operation["responses"])), example)
