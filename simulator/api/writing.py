@@ -300,8 +300,7 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
         return written
     if server.store.collection(resource.storage).entries.get(entry.key) is not entry:
         raise modified(resource.kind.group, resource.kind.plural, target.name)
-    unchanged = new == entry.object or _without_times(new) == _without_times(entry.object)
-    if unchanged and not entry.view(UNTIDY):
+    if _same_but_times(new, entry.object) and not entry.view(UNTIDY):
         written.entry = entry
         return written
     if strategies.is_done(new):
@@ -313,12 +312,16 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
     return written
 
 
-def _without_times(body: Object) -> Object:
-    """The object without the times of its owners: a write that moves nothing else is none."""
-    metadata = dict(body["metadata"])
+def _same_but_times(new: Object, old: Object) -> bool:
+    """Whether at most the times of owners differ: such a write is none."""
+    if new.keys() != old.keys() or any(value != old[key] for key, value in new.items() if key != "metadata"):
+        return False
+    return _without_times(new["metadata"]) == _without_times(old["metadata"])
+
+
+def _without_times(metadata: Object) -> Object:
     entries = metadata.get("managedFields") or []
-    metadata["managedFields"] = [{key: part for key, part in entry.items() if key != "time"} for entry in entries]
-    return {**body, "metadata": metadata}
+    return {**metadata, "managedFields": [{**entry, "time": None} for entry in entries]}
 
 
 def _manager(resource: Resource, options: WriteOptions, subresource: str) -> Manager:
