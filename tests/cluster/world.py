@@ -162,7 +162,8 @@ def used(events: Sequence[dict[str, Any]]) -> set[str]:
     found = set()
     for event in events:
         about = event.get("objectRef")
-        if about is None or about.get("apiGroup") == "authorization.k8s.io":
+        refused = event.get("responseStatus", {}).get("code") == 403
+        if refused or about is None or about.get("apiGroup") == "authorization.k8s.io":
             continue  # versions, discovery and reviews of one's own rights: every account may
         resource = about["resource"] + (f"/{about['subresource']}" if "subresource" in about else "")
         resource += f".{about['apiGroup']}" if about.get("apiGroup") else ""

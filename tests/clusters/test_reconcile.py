@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,6 +240,16 @@ def test_the_printed_rules_grant_exactly_what_is_tested() -> None:
     }
 
     assert granted == {(one.verb, one.group, one.resource) for one in needed_permissions()}
+
+
+def test_the_role_is_what_the_audit_log_of_a_real_server_witnessed_and_gives_no_way_to_more() -> None:
+    """`MUSTER_WRITE_RIGHTS=1 pytest tests/cluster/test_rights.py` writes the witness anew."""
+    witness = (Path(__file__).parents[1] / "cluster" / "rights.txt").read_text().splitlines()
+    needed = sorted(str(one) for one in needed_permissions())
+
+    assert needed == witness
+    assert "list secrets" not in needed
+    assert not [one for one in needed if "*" in one or one.split()[0] in ("escalate", "bind", "impersonate")]
 
 
 def test_a_connection_is_tried_against_a_real_server(api_server: ApiServer) -> None:
