@@ -330,3 +330,30 @@ class AuditList(Shape, rename=None):
     audit_logs: list[AuditShape]
     logs: None
     next: int | UnsetType = UNSET
+
+
+class OidcData(Shape):
+    """How Muster is known to the provider; its secret is never shown."""
+
+    client_id: str
+    client_secret: Literal[""]  # required; never shown
+    scopes: list[str]
+    discover_document_url: str
+
+
+class IdpMappers(Shape):
+    """The claims that are read. `alias` is required by Run:ai's schema and defined nowhere in it."""
+
+    alias: str
+    email: str
+    groups: str
+
+
+class IdpShape(Shape):
+    """An identity provider."""
+
+    alias: str
+    type: Literal["oidc"]
+    redirect_uri: str
+    oidc_data: OidcData
+    mappers: IdpMappers
