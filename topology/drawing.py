@@ -16,6 +16,8 @@ from topology.wording import short_key
 
 # Boxes beside each other that can still be told apart, and as many rows of the table; zooming shows the rest.
 MAX_DOMAINS = 120
+# Of all levels together: each box and its row of the table are about twenty elements of the page.
+MAX_BOXES = 76
 
 NodeUrl = Callable[[NodeFacts], str]
 CATEGORIES = 8
@@ -93,12 +95,14 @@ def _find(root: Domain, at: Sequence[str]) -> Domain:
 
 
 def _drawn_levels(tree: Tree, root: Domain, most: int) -> tuple[int, ...]:
-    """Levels below `root` that become boxes: not the host name, and no more domains than can be told apart."""
+    """Levels below `root` that become boxes: not the host name, no more domains than can be told apart, and below the
+    first of them no more boxes than a page bears."""
     levels: list[int] = []
-    row = [root]
+    row, boxes = [root], 0
     for level in range(root.level + 1, len(tree.levels)):
         row = [child for domain in row for child in domain.children.values()]
-        if tree.levels[level] == HOSTNAME_LABEL or len(row) > most:
+        boxes += len(row)
+        if tree.levels[level] == HOSTNAME_LABEL or len(row) > most or (levels and boxes > MAX_BOXES):
             break
         levels.append(level)
     return tuple(levels)

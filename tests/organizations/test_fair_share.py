@@ -308,7 +308,7 @@ def test_queues_are_found_by_name_and_only_so_many_are_drawn(
         add_queue(cluster, made, pool, gpus=1)
 
     context = page.get("/fair-share/").context
-    assert (len(context["lines"]), context["more_lines"], len(context["sentences"])) == (60, 13, 30)
+    assert (len(context["lines"]), context["more_lines"], len(context["sentences"])) == (45, 28, 30)
     assert [line.label for line in page.get("/fair-share/?q=VISI").context["lines"]] == ["vision"]
     assert "No queue has" in page.get("/fair-share/?q=nobody").content.decode()
     assert page.get("/fair-share/?format=csv").content.decode().count("\n") == 74

@@ -10,14 +10,15 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import Scope, has_right, require
 from accounts.requests import actor_of
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
+from clusters.kept import kept
 from clusters.kinds import KAI_SCHEDULING_SHARD
 from clusters.names import owner_label_value
 from core.errors import Conflict, InvalidInput, Stale
@@ -33,7 +34,7 @@ from topology.models import NodePool
 from topology.protection import protecting_rows
 from topology.selectors import node_facts, pool_figures
 from topology.tables import NODE_POOLS
-from topology.tree import domain_tree
+from topology.tree import Tree, domain_tree
 from topology.views.topologies import node_url
 from topology.wording import condition_item, short_key
 
@@ -94,26 +95,34 @@ def node_pool_new(request: HttpRequest) -> HttpResponse:
 def node_pool_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """What it has, its topology, its scheduler, the quotas given on it."""
     pool, head = _head(request, pk, "overview")
-    facts = node_facts(pool.cluster_id, pool=pool.name)
-    topology = pool.network_topology
-    tree = domain_tree(topology.levels, facts) if topology else None
+    version = cluster_selectors.observed_versions([pool.cluster_id]).get(pool.cluster_id)
+    key = (pool.pk, pool.generation, get_language())
+    facts = kept(("facts of a pool", *key), version, lambda: node_facts(pool.cluster_id, pool=pool.name))
+    topology, at = pool.network_topology, request.GET.getlist("at")
+    levels = tuple(topology.levels) if topology else ()
+    tree = kept(("tree of a pool", levels, *key), version, lambda: domain_tree(levels, facts)) if topology else None
+    drawn = None
+    if tree and facts and at:
+        drawn = draw(tree, at, node_url=node_url)
+    elif tree and facts:
+        drawn = kept(("drawn pool", levels, *key), version, lambda: draw(tree, node_url=node_url))
     context = {
         **head,
-        "drawn": draw(tree, request.GET.getlist("at"), node_url=node_url) if tree and facts else None,
+        "drawn": drawn,
         "tree": tree,
         "conditions": [condition_item(condition) for condition in pool.conditions],
-        "topologies": _choices(pool, facts) if head["may_update"] else [],
+        "topologies": _choices(pool, facts, version) if head["may_update"] else [],
         "quotas_url": _url("organizations:node-pool-quotas", pool.pk),
         "metrics_url": _url("metrics:pool-gpus", pool.pk),
     }
     return render(request, "topology/node_pool_detail.html", context)
 
 
-def _choices(pool: NodePool, facts: Any) -> list[dict[str, Any]]:
+def _choices(pool: NodePool, facts: Any, version: Any) -> list[dict[str, Any]]:
     """Topologies that can be attached, with what each would mean to the pool's GPU nodes."""
     choices = []
     for topology in pool.cluster.network_topologies.filter(deletion_requested_at=None).order_by("name"):
-        tree = domain_tree(topology.levels, [node for node in facts if node.gpus])
+        tree = _tree_of_choice(pool, tuple(topology.levels), facts, version)
         path = " › ".join(map(short_key, topology.levels))
         note = ngettext("%(n)d node outside", "%(n)d nodes outside", len(tree.outside)) % {"n": len(tree.outside)}
         choices.append(
@@ -124,6 +133,11 @@ def _choices(pool: NodePool, facts: Any) -> list[dict[str, Any]]:
             }
         )
     return choices
+
+
+def _tree_of_choice(pool: NodePool, levels: tuple[str, ...], facts: Any, version: Any) -> Tree:
+    key = ("choice of a pool", pool.pk, pool.generation, levels)
+    return kept(key, version, lambda: domain_tree(levels, [node for node in facts if node.gpus]))
 
 
 def _url(name: str, pk: Any) -> str:

@@ -73,7 +73,12 @@ def topology_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """The live tree, levels, findings, pools."""
     row, facts, head = _head(request, pk, "overview")
     chosen = _chosen(request, row, head["tree"])
-    drawn = draw(head["tree"], request.GET.getlist("at"), node_url=node_url, chosen=chosen)
+    at = request.GET.getlist("at")
+    drawn = (
+        draw(head["tree"], at, node_url=node_url, chosen=chosen)
+        if at or chosen
+        else _kept(row, "drawn", head["version"], lambda: draw(head["tree"], node_url=node_url))
+    )
     findings = _kept(row, "findings", head["version"], lambda: find(row.levels, facts))
     context = {
         **head,
