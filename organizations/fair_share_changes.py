@@ -1,4 +1,4 @@
-"""The what-if of the fair-share page and API: reading other totals, quotas and weights; nothing is saved."""
+"""The what-if of the fair-share page and API: other totals, quotas, weights and priorities; nothing is saved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,11 @@ from decimal import Decimal
 from core.errors import Fault, InvalidInput
 from organizations.fair_share import Board
 from organizations.fair_share_words import SCALES
-from organizations.quota import UNLIMITED, read_amount, read_weight
+from organizations.quota import HIGHEST_PRIORITY, UNLIMITED, read_amount, read_weight
 from scheduling.shares_holdings import Changes
 
 PREFIXES = ("deserved", "limit", "weight")
+PRIORITY = "priority"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class WhatIf:
 
 
 def read_what_if(fields: Mapping[str, str], board: Board, resource: str) -> WhatIf:
-    """Fields of a query: `total`, and `deserved.`, `limit.` and `weight.` with a queue's name; others are ignored.
+    """Fields of a query: `total`, and `deserved.`, `limit.`, `weight.` and `priority.` with a queue's name; others are
+    ignored.
 
     A queue that the viewer may not name is unknown, as one that does not exist.
     """
@@ -37,9 +39,14 @@ def read_what_if(fields: Mapping[str, str], board: Board, resource: str) -> What
     faults: list[Fault] = []
     found: dict[str, dict[tuple[str, str], float]] = {prefix: {} for prefix in PREFIXES}
     totals: dict[str, float] = {}
+    priorities: dict[str, int] = {}
     for key, text in given.items():
         prefix, _dot, queue = key.partition(".")
         try:
+            if prefix == PRIORITY:
+                _check_queue(board, key, queue)
+                priorities[queue] = _priority(text, key)
+                continue
             amount = read_weight(text, key, text=True) if prefix == "weight" else read_amount(text, key, text=True)
             if prefix == "total":
                 totals[resource] = _total(amount, resource)
@@ -49,12 +56,22 @@ def read_what_if(fields: Mapping[str, str], board: Board, resource: str) -> What
         except InvalidInput as error:
             faults += error.faults
     quotas, limits, weights = (_differing(board, resource, found, prefix) for prefix in PREFIXES)
-    changes = Changes(_other(board, resource, totals), quotas, limits, weights)
+    shares = board.division(resource).shares
+    others = {queue: value for queue, value in priorities.items() if shares[queue].claim.priority != value}
+    changes = Changes(_other(board, resource, totals), quotas, limits, weights, others)
     return WhatIf(given, changes, tuple(faults))
 
 
 def _is_field(key: str) -> bool:
-    return key == "total" or key.partition(".")[0] in PREFIXES
+    return key == "total" or key.partition(".")[0] in (*PREFIXES, PRIORITY)
+
+
+def _priority(text: str, key: str) -> int:
+    """A queue's priority, as Queue objects hold it."""
+    found = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else HIGHEST_PRIORITY + 1
+    if found > HIGHEST_PRIORITY:
+        raise InvalidInput.of(key, "The priority is out of range", f"0 – {HIGHEST_PRIORITY}")
+    return found
 
 
 def _check_queue(board: Board, key: str, queue: str) -> None:

@@ -184,6 +184,8 @@ class Compared:
     depth: int
     given_deserved: str
     given_weight: str
+    priority: int | None
+    given_priority: str
 
     @property
     def change(self) -> Decimal:
@@ -207,6 +209,8 @@ def compared(now: Sequence[Row], then: Board, resource: str, given: Any) -> list
             depth=row.depth,
             given_deserved=given.get(f"deserved.{row.queue}", ""),
             given_weight=given.get(f"weight.{row.queue}", ""),
+            priority=row.priority,
+            given_priority=given.get(f"priority.{row.queue}", ""),
         )
         for row in now
     ]

@@ -48,6 +48,7 @@ WHAT_IF = [
     OpenApiParameter("deserved.{queue}", OpenApiTypes.STR, description="What if this queue deserved so much."),
     OpenApiParameter("limit.{queue}", OpenApiTypes.STR, description="What if this queue had this limit."),
     OpenApiParameter("weight.{queue}", OpenApiTypes.STR, description="What if this queue had this over-quota weight."),
+    OpenApiParameter("priority.{queue}", OpenApiTypes.STR, description="What if this queue had this priority."),
 ]
 
 

@@ -174,6 +174,17 @@ def test_what_if_of_another_total_and_weight(admin: User, pool: NodePool, client
     assert would == {"research": D(76), "assistant": D(16), "vision": D(40)}
 
 
+def test_what_if_of_a_priority_gives_all_that_is_unused_to_it_first(
+    admin: User, pool: NodePool, client_of: Any
+) -> None:
+    """Assistant asks for 60 and deserves 16; of the 12 unused it then takes all, and vision keeps its 36."""
+    response = client_of(admin).get("/fair-share/", {"priority.assistant": "200"})
+
+    would = {item.queue: item.would for item in response.context["compared"]}
+    assert (would["assistant"], would["vision"]) == (D(28), D(36))
+    assert 'name="priority.assistant" value="200"' in response.content.decode()
+
+
 def test_a_what_if_of_less_than_is_deserved_says_why_its_rows_add_up_to_more(
     admin: User, pool: NodePool, client_of: Any
 ) -> None:
@@ -186,7 +197,13 @@ def test_a_what_if_of_less_than_is_deserved_says_why_its_rows_add_up_to_more(
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("deserved.vision", "many"), ("weight.vision", "-1"), ("total", "unlimited"), ("deserved.nobody", "4")],
+    [
+        ("deserved.vision", "many"),
+        ("weight.vision", "-1"),
+        ("total", "unlimited"),
+        ("deserved.nobody", "4"),
+        ("priority.vision", "high"),
+    ],
 )
 def test_a_what_if_that_cannot_be_read_names_its_field(
     field: str, text: str, admin: User, pool: NodePool, client_of: Any
