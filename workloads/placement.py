@@ -12,7 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import User
-from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, PRIORITY_CLASS, Kind
+from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_POD_GROUP, PRIORITY_CLASS, Kind
 from clusters.models import Cluster, ClusterObject
 from clusters.snapshot import Shard
 from core.errors import InvalidInput
@@ -94,9 +94,20 @@ def render(submission: Submission, around: Surroundings, *, now: datetime) -> Re
 
 
 def surroundings_of(cluster: Cluster) -> Surroundings:
-    """What the operators look up, from observed rows. 2 queries."""
+    """What the operators look up, from observed rows. 3 queries."""
     bindings = {row["metadata"]["name"]: row for row in _manifests(cluster, GROVE_CLUSTER_TOPOLOGY_BINDING)}
-    return Surroundings(bindings, read_priorities(_manifests(cluster, PRIORITY_CLASS)))
+    return Surroundings(bindings, read_priorities(_manifests(cluster, PRIORITY_CLASS)), has_own_backend(cluster))
+
+
+def has_own_backend(cluster: Cluster) -> bool:
+    """Whether Grove makes the pod groups itself: its newest one then has the name of its PodGang, where the podgrouper
+    says `pg-<gang>-<uid>` (reference kai-scheduler.md §3). A cluster without any is taken to use the podgrouper."""
+    owner = "manifest__metadata__ownerReferences__0"
+    groups = ClusterObject.objects.filter(
+        cluster=cluster, group=KAI_POD_GROUP.group, plural=KAI_POD_GROUP.plural, **{f"{owner}__kind": "PodGang"}
+    )
+    newest = groups.order_by("-created_at", "-pk").values_list("name", f"{owner}__name").first()
+    return newest is not None and newest[0] == newest[1]
 
 
 def names_for(user: User, cluster: Cluster) -> Names:

@@ -19,7 +19,9 @@ from clusters.operators.grove import names
 from clusters.operators.grove.cliques import member_cliques, pod_cliques, scaling_groups
 from clusters.operators.grove.defaults import defaulted_spec
 from clusters.operators.grove.gangs import pod_gangs
+from clusters.operators.grove.kai_backend import pod_group
 from clusters.operators.grove.pods import pod_manifest
+from clusters.operators.grove.topology import reference
 from clusters.operators.objects import labels_of
 from clusters.snapshot_rows import POD_COLUMNS, pod_of
 from clusters.watcher.rows import COMPONENT_LABEL, pod_row
@@ -34,10 +36,12 @@ PREVIEW_UID = "preview"
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the operators look up: ClusterTopologyBindings by name, value per PriorityClass ("": the default)."""
+    """What the operators look up: ClusterTopologyBindings by name, value per PriorityClass ("": the default).
+    `own_backend`: Grove makes the pod groups itself, which then read other fields than KAI's podgrouper does."""
 
     bindings: Mapping[str, Manifest] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
+    own_backend: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def render_gangs(manifest: Manifest, around: Surroundings, *, now: float) -> Ren
     metadata = {**bare["metadata"], "uid": PREVIEW_UID}
     pcs = {**bare, "metadata": metadata, "spec": defaulted_spec(bare["spec"])}
     cliques, groups = _cliques(pcs)
-    pods = {clique["metadata"]["name"]: list(_pods(clique, cliques)) for clique in cliques}
+    pods = {clique["metadata"]["name"]: list(_pods(clique, cliques, around)) for clique in cliques}
     named = {name: [pod["metadata"]["name"] for pod in found] for name, found in pods.items()}
     owners = [pcs, {**dgd, "kind": DYNAMO_GRAPH_DEPLOYMENT.kind}]
     gangs = {gang["metadata"]["name"]: _existing(gang) for gang in pod_gangs(pcs, groups, named, around.bindings)}
@@ -84,10 +88,10 @@ def _existing(obj: Manifest) -> Manifest:
     return {**obj, "metadata": {**obj["metadata"], "uid": PREVIEW_UID}}
 
 
-def _pods(clique: Manifest, cliques: list[Manifest]) -> Iterator[Manifest]:
+def _pods(clique: Manifest, cliques: list[Manifest], around: Surroundings) -> Iterator[Manifest]:
     """Pods of one clique; they differ in their names alone."""
     minimum = {each["metadata"]["name"]: each["spec"].get("minAvailable", 1) for each in cliques}
-    first = pod_manifest(clique, 0, own_backend=False, min_available=minimum)
+    first = pod_manifest(clique, 0, own_backend=around.own_backend, min_available=minimum)
     for index in range(clique["spec"].get("replicas", 0)):
         yield {**first, "metadata": {**first["metadata"], "name": f"{clique['metadata']['name']}-{index}"}}
 
@@ -97,10 +101,24 @@ def _has_pods(gang: Manifest, pods: Mapping[str, list[Manifest]]) -> bool:
 
 
 def _pod_group(gang: Manifest, owners: list[Manifest], pods: Mapping[str, list[Manifest]], around: Surroundings) -> Any:
-    """What the pod grouper makes of a gang; its first pod stands for all."""
+    """What Grove's own back-end or the pod grouper makes of a gang; its first pod stands for all."""
+    if around.own_backend:
+        topologies = {name: reference(binding) for name, binding in around.bindings.items()}
+        return read_pod_group(pod_group(gang, _queue_of(owners[0]), topologies), around.priorities)
     first = next(pod for member in gang["spec"]["podgroups"] for pod in pods[member["name"]])
     grouping = group_pod(first, owners, gang, around.priorities)
     return read_pod_group(_named_after(grouping.pod_group, gang), around.priorities)
+
+
+def _queue_of(pcs: Manifest) -> str:
+    """The queue in Grove's own back-end: label or annotation of the PodCliqueSet, else of one of its cliques."""
+    for each in (pcs["metadata"], *pcs["spec"]["template"]["cliques"]):
+        found = (each.get("labels") or {}).get(names.QUEUE_LABEL) or (each.get("annotations") or {}).get(
+            names.QUEUE_LABEL
+        )
+        if found:
+            return str(found)
+    return ""
 
 
 def _named_after(group: Manifest, gang: Manifest) -> Manifest:

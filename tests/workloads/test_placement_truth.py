@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,8 +121,11 @@ async def outcome(
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_preview_is_what_then_happens(play: Any, seed: int) -> None:  # noqa: F811
+@pytest.mark.parametrize(
+    ("seed", "own_backend"), [(0, False), (1, False), (2, False), (3, False), (0, True), (1, True)]
+)
+def test_a_preview_is_what_then_happens(play: Any, seed: int, *, own_backend: bool) -> None:  # noqa: F811
+    """Whether KAI's podgrouper makes the pod groups or Grove itself."""
     dice, seen = random.Random(seed), Counter()
 
     async def scenario(cluster: Any) -> None:
@@ -131,7 +135,8 @@ def test_a_preview_is_what_then_happens(play: Any, seed: int) -> None:  # noqa: 
         for number in range(SUBMISSIONS):
             manifest = generated(dice, number)
             snapshot = await snapshot_of(cluster)
-            rendered = render_gangs(manifest, await surroundings_of(cluster), now=snapshot.now)
+            around = replace(await surroundings_of(cluster), own_backend=own_backend)
+            rendered = render_gangs(manifest, around, now=snapshot.now)
             shard = PreparedShard(snapshot)
             expected, *others = equal_answers(shard, rendered.gangs, most=20)
             if expected.verdict in (Verdict.EVICTING, Verdict.RELEASING):
@@ -141,7 +146,7 @@ def test_a_preview_is_what_then_happens(play: Any, seed: int) -> None:  # noqa: 
             found = await outcome(cluster, manifest["metadata"]["name"], expected, rendered)
             assert found in [promised_places(rendered, each) for each in (expected, *others)], (number, expected)
 
-    play(scenario)
+    play(scenario, grove_kai_backend=own_backend)
     assert seen[Verdict.NOW] >= 3
 
 
