@@ -42,10 +42,11 @@ class Entry:
         return str(self.metadata.get("uid", ""))
 
     def stored_json(self) -> bytes:
-        """The stored object's JSON."""
+        """The stored object's JSON, which begins with kind and version: `versions.encoded` remembers the same bytes."""
         found: bytes | None = self.view("json:")
         if found is None:
-            found = encode_json(self.object)
+            first = {key: self.object[key] for key in ("kind", "apiVersion") if key in self.object}
+            found = encode_json({**first, **self.object})
             self.remember("json:", found)
         return found
 

@@ -1,8 +1,11 @@
 """Lists: pages at one version, versions of the past and future, selectors."""
 
+import json
+
 import pytest
 
 from clusters.kinds import CONFIG_MAP, EVENT, NODE, POD, Kind
+from simulator.api import encoding
 from tests.simulator.api.conftest import Verbs, pod
 
 
@@ -143,3 +146,26 @@ def test_events_are_one_collection_under_two_groups(verbs: Verbs) -> None:
     back = verbs.get(EVENT, "f", "default")
     assert back is not None
     assert back["message"] == "n"
+
+
+@pytest.mark.parametrize("kind", [EVENT, CONFIG_MAP, POD, NODE])
+def test_a_list_is_json_whether_or_not_its_objects_were_written_to_disk_before(verbs: Verbs, kind: Kind) -> None:
+    """Items of the core's kinds leave out their kind and version, by the bytes that stand before the rest."""
+    at = "2026-11-30T00:00:00Z"  # the server writes it first
+    bodies = {
+        EVENT: {"metadata": {"name": "a"}, "involvedObject": {"namespace": "default"}, "firstTimestamp": at},
+        CONFIG_MAP: {"metadata": {"name": "a"}},
+        POD: pod("a"),
+        NODE: {"metadata": {"name": "a"}},
+    }
+    space = "default" if kind.namespaced else None
+    verbs.create(kind, {"metadata": {}, **bodies[kind], "apiVersion": "v1", "kind": kind.kind}, space)
+    target, found = verbs.target(kind, space), verbs.page(kind, space)
+    for entry in found.entries:
+        entry.stored_json()
+
+    listed = json.loads(encoding.page(target.resource, found, encoding.Form()))
+
+    assert listed["kind"] == f"{kind.kind}List"
+    assert "a" in [item["metadata"]["name"] for item in listed["items"]]
+    assert not any({"kind", "apiVersion"} & item.keys() for item in listed["items"])
