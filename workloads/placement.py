@@ -5,10 +5,11 @@ It reads the database only. Names of projects that the viewer does not see are l
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from django.utils import timezone
 
 from accounts.models import User
@@ -18,12 +19,15 @@ from clusters.snapshot import Shard
 from core.errors import InvalidInput
 from organizations.models import Project, Quota
 from scheduling.objects import read_priorities
+from scheduling.preview import PreparedShard
 from scheduling.preview_structs import GangPreview, LevelReached, Preview, QueueAfter
 from scheduling.preview_variants import equal_answers
 from scheduling.structs import Eviction, Resources, Snapshot
+from workloads import observed
 from workloads.agreement_tally import agreement_json
 from workloads.checks import Submission, check_submission
 from workloads.graph import Graph
+from workloads.models import Workload
 from workloads.placement_distance import distance_of
 from workloads.placement_gangs import Rendered, Surroundings, render_gangs
 from workloads.placement_model import model_of
@@ -64,6 +68,9 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     if rendered is None:
         return base | {"verdict": UNKNOWN, "reason": "NoQueue"}
     shard, prepared = prepared_shard(cluster, pool, now=now)
+    if submission.workload is not None:
+        shard = _without_own(shard, submission.workload)
+        prepared = PreparedShard(shard.snapshot, shard.config)
     base |= _sources(shard, now)
     if not shard.snapshot.nodes:
         return base | {"verdict": UNKNOWN, "reason": "NoNodes"}
@@ -72,6 +79,15 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     answers = equal_answers(prepared, rendered.gangs)
     view = _View(submission, rendered, shard.snapshot, names_for(user, cluster))
     return base | view.answer(answers[0]) | {"equalAnswers": len(answers)}
+
+
+def _without_own(shard: Shard, workload: Workload) -> Shard:
+    """The shard as if the workload that is edited had ended: its pods are made anew."""
+    space = workload.project.namespace
+    own = {f"{space}/{name}" for name in observed.pods_of(workload).values_list("pod_group", flat=True) if name}
+    groups = tuple(group for group in shard.snapshot.podgroups if group.key not in own)
+    pods = tuple(pod for pod in shard.snapshot.pods if pod.podgroup not in own)
+    return replace(shard, snapshot=msgspec.structs.replace(shard.snapshot, podgroups=groups, pods=pods))
 
 
 def _not_rendered(submission: Submission) -> Json:

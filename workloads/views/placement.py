@@ -11,20 +11,26 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from accounts.models import User
+from accounts.permissions import require
 from accounts.requests import actor_of
 from clusters.kept import LARGE_NODES
 from clusters.models import Node
+from core.errors import InvalidInput
 from topology.tree import domain_tree
 from workloads import placement_words as words
+from workloads import selectors
 from workloads.agreement_words import agreement_line
 from workloads.checks import Submission
 from workloads.drawing import Drawing, draw
 from workloads.drawing_summary import draw_summary
 from workloads.forms import read_page
 from workloads.observed import pool_facts
+from workloads.placement import placement_preview
 from workloads.placement_alternatives import full_preview
 from workloads.progress import PodFacts
 from workloads.room import Need, shortage
+from workloads.services import read_draft
 from workloads.words import place_word, reason_sentence
 
 Json = Mapping[str, Any]
@@ -32,15 +38,30 @@ Json = Mapping[str, Any]
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def draft_placement(request: HttpRequest) -> HttpResponse:
-    """The preview of the posted form or document; it changes nothing."""
+    """The preview of the posted form or document, or of an edit of the workload that it names; it changes nothing."""
     if request.method != "POST":
         return redirect("workloads:new")
     actor = actor_of(request)
+    if request.POST.get("workload"):
+        return _edited_placement(request, actor.user)
     page = read_page(actor.user, request.POST.dict())
     if page.submission is None:
         return render(request, "workloads/_preview.html", {"preview": None})
     preview = full_preview(actor.user, page.submission)
     return render(request, "workloads/_preview.html", preview_context(page.submission, preview))
+
+
+def _edited_placement(request: HttpRequest, user: User) -> HttpResponse:
+    """Where an edited workload would land once it is started again; alternatives are those of new ones only."""
+    workload = selectors.workload_of(user, request.POST["workload"])
+    require(user, "workloads:update", workload.scope)
+    source = request.POST.get("source", "").replace("\r\n", "\n")
+    try:
+        submission = read_draft(project=workload.project, source=source, workload=workload).submission
+    except InvalidInput:
+        return render(request, "workloads/_preview.html", {"preview": None})
+    context = preview_context(submission, placement_preview(user, submission))
+    return render(request, "workloads/_preview.html", context)
 
 
 def preview_context(submission: Submission, preview: Json) -> dict[str, Any]:
@@ -125,9 +146,9 @@ def _is_of(subgroup: str, component: str) -> bool:
 
 def drawing(submission: Submission, preview: Json) -> Drawing | None:
     """The pool's tree with the pods where they would stand, in summary where the cluster is large; None without
-    topology or places: the table says the same."""
+    topology or places, and for edits, whose pods still stand there: the table says the same."""
     levels, nodes = submission.levels, preview.get("nodes") or ()
-    if not levels or not nodes:
+    if not levels or not nodes or submission.workload is not None:
         return None
     roles = [component.name for component in submission.graph.components if component.gpus_each]
     each = {component.name: component.gpus_each for component in submission.graph.components}
