@@ -235,7 +235,7 @@ def test_an_object_that_is_too_large_is_refused_with_the_limit(world: World) -> 
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "large", "namespace": "default"},
-        "data": {"a": "x" * 4_000_000},
+        "data": {"a": "x" * 3_200_000},
     }
     with pytest.raises(Rejected, match="limit is 3145728"):
         world.gateway.apply(SECRET, manifest)
