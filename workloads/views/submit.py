@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from accounts.permissions import require
+from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
@@ -29,6 +29,8 @@ PRIORITIES = ("", "train", "build-preemptible", "build", "inference")
 def workload_new(request: HttpRequest) -> HttpResponse:
     """The form (or YAML) with checks beside it; `action=submit` submits."""
     actor = actor_of(request)
+    if has_right(actor.user, "workloads:create") and not selectors.projects_to_submit_to(actor.user):
+        return render(request, "workloads/no_project.html", {"may_make": has_right(actor.user, "project:create")})
     page = read_page(actor.user, _posted(request) if request.method == "POST" else _start(request))
     if request.POST.get("action") != "submit":
         return render(request, "workloads/new.html", new_context(page))
