@@ -27,6 +27,8 @@ def test_every_operation_can_be_tried_with_a_body_of_its_own_example(page_of_the
 def test_a_request_is_sent_and_its_answer_shown(page_of_the_api):
     sent = []
 
+    expect.set_options(timeout=20_000)
+
     def answer(route):
         sent.append(route.request)
         route.fulfill(status=201, content_type="application/json", body='{"id": "1"}')
