@@ -19,7 +19,7 @@ def in_version(resource: Resource, entry: Entry) -> Object:
 
 def encoded(resource: Resource, entry: Entry) -> bytes:
     """The object's JSON as this resource serves it."""
-    name = "served:" + resource.view_name  # as `Entry.stored_json`
+    name = "json:" + resource.view_name  # as `Entry.stored_json`
     found: bytes | None = entry.view(name)
     if found is None:
         body = {key: value for key, value in in_version(resource, entry).items() if key not in ("kind", "apiVersion")}
