@@ -9,7 +9,7 @@ from accounts.audit import Actor
 from accounts.models import AccessRule, User
 from clusters.models import Cluster, ClusterObject, Node
 from organizations import services
-from organizations.models import Department, Project, ProjectSecret, Quota
+from organizations.models import Department, Project, Quota
 from organizations.quota_rows import ensure_quota_rows
 from topology.models import NodePool
 from workloads.models import Workload
@@ -264,34 +264,6 @@ def test_row_28_deleting_asks_names_what_is_hit_and_refuses_what_is_in_use(page:
     assert [a.status_code for a in (in_use, blocked, wrong, done)] == [422, 422, 422, 302]
     project.refresh_from_db()
     assert project.is_being_deleted
-
-
-def test_j1_a_token_is_saved_shown_by_name_only_and_deleted(page: Client, project: Project) -> None:
-    path = f"/projects/{project.pk}/secrets/"
-
-    refused = page.post(path, {"kind": "hugging-face", "token": ""})
-    page.post(path, {"kind": "hugging-face", "token": "hf_abc"})
-    page.post(path, {"kind": "opaque", "name": "env", "content": "A=1\nB=x=y"})
-    content = page.get(path).content.decode()
-
-    assert (refused.status_code, "token" in refused.context["form"].errors) == (422, True)
-    assert list(ProjectSecret.objects.order_by("name").values_list("name", "keys")) == [
-        ("env", ["A", "B"]), ("hf-token-secret", ["HF_TOKEN", "token"]),
-    ]  # fmt: skip
-    assert "HF_TOKEN" in content
-    assert "hf_abc" not in content
-    page.post(f"{path}{ProjectSecret.objects.get(name='env').pk}/delete/")
-    assert ProjectSecret.objects.count() == 1
-
-
-def test_secrets_of_another_project_cannot_be_deleted_through_mine(page: Client, project: Project) -> None:
-    other = Project.objects.create(
-        cluster=project.cluster, department=project.department, name="other", namespace="other"
-    )
-    secret = ProjectSecret.objects.create(project=other, name="x", kind="opaque", content=b"")
-
-    assert page.post(f"/projects/{project.pk}/secrets/{secret.pk}/delete/").status_code == 404
-    assert ProjectSecret.objects.count() == 1
 
 
 def observe(cluster: Cluster, name: str, **spec: Any) -> None:

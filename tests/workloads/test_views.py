@@ -371,38 +371,3 @@ def test_81_clearing_the_filters_shows_the_whole_list_again(
     ]
 
     assert totals == [1, 2, 1]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('resources:\n        limits:\n          gpu: "1"', "volumeMounts: x"),
-        ('resources:\n        limits:\n          gpu: "1"', "sharedMemory: 5"),
-        ('resources:\n        limits:\n          gpu: "1"', "envs: {}"),
-        ('gpu: "1"', 'gpu: "' + "9" * 40 + '"'),
-    ],
-)
-@pytest.mark.usefixtures("quota", "topology", "nodes")
-@pytest.mark.parametrize("view", ["yaml", "form"])
-def test_a_document_of_any_shape_comes_back_with_what_is_wrong(
-    project: Any, client_of: Any, researcher: Any, view: str, old: str, new: str
-) -> None:
-    data = form(PASTED.replace(old, new), project, view=view, action="submit")
-
-    response = client_of(researcher).post(reverse("workloads:new"), data)
-
-    assert response.status_code == 422
-    assert not Workload.objects.exists()
-
-
-@pytest.mark.usefixtures("quota", "topology", "nodes")
-@pytest.mark.parametrize("generation", ["", "abc", "-1", "\u00b2", "9" * 5000])
-def test_an_edit_that_does_not_say_which_generation_it_saw_is_stale(
-    workload: Workload, client_of: Any, researcher: Any, generation: str
-) -> None:
-    data = {"source": workload.source + "# more\n", "action": "save", "generation": generation}
-
-    response = client_of(researcher).post(reverse("workloads:edit", args=[workload.pk]), data)
-
-    assert response.status_code == 422
-    assert Workload.objects.get(pk=workload.pk).generation == 1
