@@ -1,8 +1,11 @@
 """What both tests of the main job share: manifests as people bring them, and what kubectl says of them."""
 
 import base64
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.stack.installation import Muster, wait_until
@@ -72,9 +75,9 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def pods_of(muster: Muster, graph: str) -> list[dict[str, Any]]:
+def pods_of(muster: Muster, graph: str, namespace: str = NAMESPACE) -> list[dict[str, Any]]:
     """The pods of a graph, as kubectl has them."""
-    return muster.objects("pods", "-n", NAMESPACE, "-l", f"nvidia.com/dynamo-graph-deployment-name={graph}")
+    return muster.objects("pods", "-n", namespace, "-l", f"nvidia.com/dynamo-graph-deployment-name={graph}")
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
@@ -115,11 +118,46 @@ def unlabelled_node(muster: Muster) -> Iterator[str]:
     muster.kubectl("label", "node", node["name"], f"{RACK}={node['labels'][RACK]}")
 
 
-def await_ready(muster: Muster, graph: str, count: int) -> list[dict[str, Any]]:
+def devices_of(muster: Muster, pods: list[dict[str, Any]]) -> dict[str, set[int]]:
+    """The GPUs by node that the exporters attribute to these pods: as many as they ask for."""
+    asked: Counter[str] = Counter()
+    for pod in pods:
+        asked[pod["spec"]["nodeName"]] += sum(_gpus(container) for container in pod["spec"]["containers"])
+    names = {pod["metadata"]["name"] for pod in pods}
+    exporters = muster.objects("pods", "-n", "gpu-operator", "-l", "app=nvidia-dcgm-exporter")
+    by_node = {pod["spec"]["nodeName"]: pod["metadata"]["name"] for pod in exporters}
+    found = {node: _attributed(muster, by_node[node], names) for node, count in asked.items() if count}
+    assert {node: len(gpus) for node, gpus in found.items()} == {node: n for node, n in asked.items() if n}
+    return found
+
+
+def _gpus(container: dict[str, Any]) -> int:
+    return int(((container.get("resources") or {}).get("limits") or {}).get("nvidia.com/gpu", 0))
+
+
+def _attributed(muster: Muster, exporter: str, pods: set[str]) -> set[int]:
+    text = muster.kubectl("get", "--raw", f"/api/v1/namespaces/gpu-operator/pods/{exporter}:9400/proxy/metrics")
+    lines = [line for line in text.splitlines() if line.startswith("DCGM_FI_DEV_GPU_UTIL{")]
+    labels = [dict(re.findall(r'(\w+)="([^"]*)"', line)) for line in lines]
+    return {int(each["gpu"]) for each in labels if each.get("exported_pod") in pods}
+
+
+def utilisation_of(muster: Muster, uid: str) -> dict[int, float]:
+    """The newest figure that Muster has of each GPU of the node with this uid, in percent; {} where nobody measures."""
+    now = datetime.now(UTC)
+    start, end = (f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (now - timedelta(hours=1), now + timedelta(minutes=1)))
+    query = f"metricType=GPU_UTILIZATION_PER_GPU&start={start}&end={end}"
+    answer = muster.request("GET", f"/api/v1/nodes/{uid}/metrics?{query}")
+    assert answer.status in (200, 207), answer.body
+    found = {int(m["labels"]["gpu"]): m["values"] for m in answer.body.get("measurements", ())}
+    return {gpu: float(values[-1]["value"]) for gpu, values in found.items() if values}
+
+
+def await_ready(muster: Muster, graph: str, count: int, namespace: str = NAMESPACE) -> list[dict[str, Any]]:
     """The pods of the graph, once all of them are ready."""
 
     def ready() -> list[dict[str, Any]]:
-        pods = pods_of(muster, graph)
+        pods = pods_of(muster, graph, namespace)
         return pods if len(pods) == count and all(map(is_ready, pods)) else []
 
     return wait_until(ready, f"{count} pods of {graph} to be 1/1 Running")
