@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -102,13 +102,14 @@ def _columns_by(owner: str) -> Any:
 def quotas_of(rows: Rows) -> Quotas:
     """Shapes of the rows of one owner."""
     held = [_usage(row.usage) for row in rows]
+    each = [_amounts([usage]) for usage in held]
     return Quotas(
         [_resource(row) for row in rows],
         TotalResources(**{f"{name}_quota": deserved_of(rows, name) for name in RESOURCES}),
-        QuotaStatus(**_amounts(held)),
+        QuotaStatus(**(each[0] if len(each) == 1 else _amounts(held))),
         [
-            PoolQuotaStatus(**_amounts([usage]), node_pool_name=row.pool, node_pool_id=str(row.pool_id))
-            for row, usage in zip(rows, held, strict=True)
+            PoolQuotaStatus(**amounts, node_pool_name=row.pool, node_pool_id=str(row.pool_id))
+            for row, amounts in zip(rows, each, strict=True)
         ],
     )
 
@@ -132,7 +133,8 @@ def projects_resources(own: Rows, projects: Sequence[Rows]) -> list[ProjectsReso
 
 def deserved_of(rows: Rows, resource: str) -> float | None:
     """The sum of what is deserved; None where a part is unlimited."""
-    return as_bound(total(_exact(getattr(row, f"{resource}_deserved")) for row in rows).value)
+    amounts = [getattr(row, f"{resource}_deserved") for row in rows]
+    return _bound(amounts[0]) if len(amounts) == 1 else as_bound(total(map(_exact, amounts)).value)
 
 
 def _resource(row: QuotaRow) -> ResourceShape:
@@ -161,16 +163,23 @@ def _exact(amount: Stored) -> Decimal:
     return Decimal(str(amount))
 
 
+@lru_cache(4096)
 def _number(amount: Stored) -> int | float:
     return as_number(_exact(amount))
 
 
+@lru_cache(4096)
 def _bound(amount: Stored) -> int | float | None:
     return as_bound(_exact(amount))
 
 
 def _usage(text: str) -> dict[str, dict[str, str]]:
     return {} if text == "{}" else msgspec.json.decode(text, type=dict[str, dict[str, str]])
+
+
+@lru_cache(4096)
+def _text_number(text: str) -> int | float:
+    return as_number(Decimal(text))
 
 
 _NAMES = {"allocated": "allocated", "allocatedNonPreemptible": "allocated_non_preemptible", "requested": "requested"}
@@ -181,7 +190,9 @@ def _amounts(held: Sequence[dict[str, dict[str, str]]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in USAGE:
         known = [usage[kind] for usage in held if usage.get(kind)]
-        if known:
+        if len(known) == 1:
+            found[_NAMES[kind]] = Amounts(**{name: _text_number(known[0].get(name, "0")) for name in RESOURCES})
+        elif known:
             sums = (sum((Decimal(amounts.get(name, 0)) for amounts in known), Decimal(0)) for name in RESOURCES)
             found[_NAMES[kind]] = Amounts(**dict(zip(RESOURCES, map(as_number, sums), strict=True)))
     return found
