@@ -29,6 +29,7 @@ from tests.workloads.causes import (
     nothing,
     of_role,
     pods_grouped,
+    quickly,
     then,
     written_back,
 )
@@ -250,11 +251,11 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "field report 31: a role waits for its turn": Situation(
         ("StartupOrder",),
-        nothing,
+        quickly,
         source=graph(replicas=1) + of_role("prefill", 8),
         document=after_decode,
         seen=lambda stage: stage.wait("a pod that waits for its turn", ordered),
-        options={"readiness_s": 4.0},
+        options={"readiness_s": 600.0},
     ),
     "a container fails": Situation(("Container",), written_back, document=crashes, seen=pods_say("CrashLoopBackOff")),
 }  # fmt: skip

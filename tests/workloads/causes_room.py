@@ -13,6 +13,7 @@ from tests.workloads.causes import (
     one_rack,
     pods_grouped,
     queue_patched,
+    quickly,
     racked,
     then,
     verdict,
@@ -167,11 +168,11 @@ EVICTION: dict[str, Situation] = {
     ),
     "others come first": Situation(
         ("Ahead",),
-        ended("rival-1", "rival-2"),
+        then(ended("rival-1", "rival-2"), quickly),
         nodes=lambda: four_nodes()[:2],
         before=before_it,
         seen=then(pods_grouped, judged_all),
-        options={"termination_s": 6.0},
+        options={"termination_s": 600.0},
     ),
 }
 
