@@ -286,7 +286,7 @@ def stale_clusters(user: Viewer, cluster: Cluster | None = None, *kinds: str) ->
 def get_node(user: Viewer, pk: str) -> Node:
     """A node with its cluster; `NotFound` alike for absent, invisible and malformed ids."""
     if not (pk.isascii() and pk.isdigit() and len(pk) <= 18):
-        raise NotFound("Resource id not found.")
+        raise NotFound
     found: Node = node_rows(user).get_visible(user, pk=int(pk))  # type: ignore[attr-defined]  # ours
     return found
 

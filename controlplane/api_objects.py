@@ -35,7 +35,7 @@ def topology(request: Request, pk: str) -> Found:
     require(request.user, "network-topologies:read")
     found = find_topology(request.user, pk)
     if found.row is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return found.row, topology_json(found)
 
 

@@ -53,7 +53,7 @@ class SettingView(ApiView):
         """Whether it is on: a bare true or false."""
         require(request.user, "settings:read")
         if setting_key not in SETTINGS:
-            raise NotFound("Resource id not found.")
+            raise NotFound
         return Response(is_on(SETTINGS[setting_key]))
 
 

@@ -90,7 +90,7 @@ class ObjectView(ApiView):
 
     def _find(self, request: Request, pk: str) -> tuple[DesiredState, Any]:
         if self.finder is None:
-            raise NotFound("Resource id not found.")
+            raise NotFound
         return self.finder(request, pk)
 
 

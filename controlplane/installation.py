@@ -143,7 +143,7 @@ def _environment(data_dir: Path) -> dict[str, str]:
 
 def _answers(port: int, path: str, host: str = "127.0.0.1") -> bool:
     """Whether the path answers 200."""
-    connection = http.client.HTTPConnection("127.0.0.1" if host == "0.0.0.0" else host, port, timeout=5)  # noqa: S104
+    connection = http.client.HTTPConnection("127.0.0.1" if host == "0.0.0.0" else host, port, timeout=5)  # noqa: S104 (compared, not listened on)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

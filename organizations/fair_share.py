@@ -97,14 +97,9 @@ class Row:
         return self.held - self.fair
 
 
-def pool_label(pool: NodePool) -> str:
-    """The value of the pool's label in the cluster; "" for the default pool, which has none."""
-    return pool.shard
-
-
 def fair_share_board(user: Any, pool: NodePool, *, now: datetime, changes: Changes | None = None) -> Board:
     """The pool's queues, as they are or as they would be with `changes`."""
-    shard = shard_snapshot(pool.cluster, pool_label(pool), now=now)
+    shard = shard_snapshot(pool.cluster, pool.shard, now=now)
     shares = explain_shard(shard.snapshot, shard.config, changes)
     return Board(pool, shard, shares, queue_names(user, pool.cluster, shares.queues))
 

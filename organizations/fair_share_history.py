@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from clusters.models import Cluster
 from clusters.snapshot import STALE, shard_snapshot
-from organizations.fair_share import RESOURCES, pool_label
+from organizations.fair_share import RESOURCES
 from organizations.models import FairShareRecord
 from scheduling.shares_holdings import ShardShares, explain_shard
 from topology.models import NodePool
@@ -57,12 +57,12 @@ def record_fair_shares(cluster: Cluster, *, now: datetime) -> int:
     done = 0
     at = datetime.fromtimestamp(now.timestamp() // EVERY.total_seconds() * EVERY.total_seconds(), tz=now.tzinfo)
     for pool in NodePool.objects.filter(cluster=cluster, deletion_requested_at=None):
-        shard = shard_snapshot(cluster, pool_label(pool), now=now)
+        shard = shard_snapshot(cluster, pool.shard, now=now)
         if STALE in shard.unknown or not shard.snapshot.queues:
             continue
         content = pack(explain_shard(shard.snapshot, shard.config))
         _row, made = FairShareRecord.objects.get_or_create(
-            cluster=cluster, pool=pool_label(pool), at=at, defaults={"content": content}
+            cluster=cluster, pool=pool.shard, at=at, defaults={"content": content}
         )
         done += made
     return done
@@ -91,7 +91,7 @@ def unpack(content: bytes) -> dict[str, QueueMoment]:
 
 def history(pool: NodePool, since: datetime) -> Iterator[Moment]:
     """Moments from `since` on, in order; evenly thinned to at most `MOST_POINTS`."""
-    rows = FairShareRecord.objects.filter(cluster=pool.cluster_id, pool=pool_label(pool), at__gte=since)
+    rows = FairShareRecord.objects.filter(cluster=pool.cluster_id, pool=pool.shard, at__gte=since)
     keys = list(rows.order_by("at").values_list("pk", flat=True))
     step = -(-len(keys) // MOST_POINTS) or 1
     chosen = keys[::-step][::-1]

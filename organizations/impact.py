@@ -15,7 +15,7 @@ from organizations.services import QuotaInput
 from scheduling.impact_edits import with_queues, without_queues
 from scheduling.shares_holdings import Changes
 from scheduling.structs import Snapshot
-from topology.impact import Edit, impact_of, label_of
+from topology.impact import Edit, impact_of
 from topology.impact_names import Shown
 from topology.models import NodePool
 
@@ -31,7 +31,7 @@ def quota_impact(user: Any, owner: Department | Project, inputs: Sequence[QuotaI
         row = rows.get(given.pool.pk)
         changes = _changes_of(row, given) if row else None
         if changes is not None:
-            edits[label_of(given.pool)] = _edit_of(changes)
+            edits[given.pool.shard] = _edit_of(changes)
     return impact_of(user, owner.cluster, edits, now=now)
 
 
@@ -58,7 +58,7 @@ def deletion_impact(user: Any, owner: Department | Project, *, now: datetime) ->
     """What becomes of work in the queues of a department or project that is deleted, and of the others' shares."""
     edits: dict[str, Edit] = {}
     for row in owner.quotas.select_related("node_pool"):
-        edits[label_of(row.node_pool)] = _deleted(row.queue_name)
+        edits[row.node_pool.shard] = _deleted(row.queue_name)
     return impact_of(user, owner.cluster, edits, now=now)
 
 

@@ -34,11 +34,6 @@ Edit = Callable[[Snapshot], Snapshot]
 MOST_SHOWN = 100
 
 
-def label_of(pool: NodePool) -> str:
-    """The value of the pool's label; "" for the default pool, which has none."""
-    return pool.shard
-
-
 def impact_of(user: Any, cluster: Cluster, edits: Mapping[str, Edit], *, now: datetime) -> Shown:
     """The effects of `edits`, by pool label, on the shards of a cluster. Empty (`is_empty`) where there are none."""
     parts: list[Shown] = []
@@ -96,7 +91,7 @@ def merged(parts: Sequence[Shown]) -> Shown:
 def pool_change(user: Any, pool: NodePool, changes: Mapping[str, Any], *, now: datetime) -> Shown:
     """Another label, another topology or none of a pool that exists. Settings of its scheduler move no work at once."""
     edits: dict[str, Edit] = {}
-    label, outside = label_of(pool), list[str]()
+    label, outside = pool.shard, list[str]()
     if "network_topology" in changes and changes["network_topology"] != pool.network_topology:
         edits[label] = _topology_edit(pool.network_topology, changes["network_topology"])
         outside = _outside(pool, changes["network_topology"])
@@ -110,7 +105,7 @@ def pool_change(user: Any, pool: NodePool, changes: Mapping[str, Any], *, now: d
 def _member_edits(pool: NodePool, wanted: tuple[str, str], edits: Mapping[str, Edit]) -> dict[str, Edit]:
     """Edits of every pool that a changed label takes nodes from, or gives nodes to; those that leave go to default."""
     leaving, joining = _membership(pool, *wanted)
-    label, gone = label_of(pool), {node.name for node in leaving}
+    label, gone = pool.shard, {node.name for node in leaving}
     names, labels = {node.name for node in joining}, {node.node_pool for node in joining}
     found = dict(edits)
     found[label] = _both(found.get(label), _leaving_edit(gone))
@@ -127,7 +122,7 @@ def _outside(pool: NodePool, topology: NetworkTopology | None) -> list[str]:
     """Nodes with GPUs of the pool that lack a label of the topology: nothing that it places lands there."""
     if topology is None:
         return []
-    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=label_of(pool), gpu_capacity__gt=0)
+    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=pool.shard, gpu_capacity__gt=0)
     labels = nodes.order_by("name").values_list("name", "labels")
     return [name for name, found in labels if not all(found.get(key) for key in topology.levels)]
 
@@ -196,14 +191,14 @@ def pool_deletion(user: Any, pool: NodePool, *, now: datetime) -> Shown:
         return leaving_nodes(without, {node.name for node in snapshot.nodes})
 
     names = set(Node.objects.filter(cluster=pool.cluster, node_pool=pool.name).values_list("name", flat=True))
-    edits = {label_of(pool): edit, "": _joining_edit(pool.cluster, [label_of(pool)], names, "")}
+    edits = {pool.shard: edit, "": _joining_edit(pool.cluster, [pool.shard], names, "")}
     return impact_of(user, pool.cluster, edits, now=now)
 
 
 def topology_deletion(user: Any, topology: NetworkTopology, *, now: datetime) -> Shown:
     """The object goes from the cluster; gangs of any pool that name it cannot start again."""
     edits: dict[str, Edit] = {
-        label_of(pool): lambda snapshot: without_topology(snapshot, topology.name)
+        pool.shard: lambda snapshot: without_topology(snapshot, topology.name)
         for pool in topology.cluster.node_pools.all()
     }
     return impact_of(user, topology.cluster, edits, now=now)
@@ -219,7 +214,7 @@ def topology_replacement(user: Any, topology: NetworkTopology, levels: Sequence[
             return lambda snapshot: without_topology(snapshot, topology.name)
         return lambda snapshot: without_topology(pool_topology(snapshot, topology.name, new), topology.name)
 
-    edits = {label_of(pool): edit_of(pool) for pool in topology.cluster.node_pools.all()}
+    edits = {pool.shard: edit_of(pool) for pool in topology.cluster.node_pools.all()}
     return impact_of(user, topology.cluster, edits, now=now)
 
 
@@ -231,7 +226,7 @@ def node_changes(
     def edit(snapshot: Snapshot) -> Snapshot:
         return cordoned(without_nodes(snapshot, set(remove)), set(cordon))
 
-    return impact_of(user, pool.cluster, {label_of(pool): edit}, now=now)
+    return impact_of(user, pool.cluster, {pool.shard: edit}, now=now)
 
 
 def kept(after: Mapping[str, Any], impact: Mapping[str, Any] | None) -> dict[str, Any]:

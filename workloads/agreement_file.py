@@ -14,7 +14,7 @@ def download_case(actor: Actor, cluster: Cluster, pk: str) -> tuple[str, bytes]:
     alike for an absent prediction, one of another cluster, and one without a case."""
     row = Prediction.objects.filter(cluster=cluster).get_visible(actor.user, pk=pk)
     if row.case is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     audit.record(actor, "download", row)
     return f"muster-case-{row.pk.hex[:12]}.jsonl.gz", bytes(row.case)
 

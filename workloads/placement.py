@@ -55,7 +55,7 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     unknown with a `reason` where it cannot be said; alternatives come from `placement_alternatives`."""
     now = now or timezone.now()
     cluster = submission.project.cluster
-    pool = pool_label(submission)
+    pool = submission.pool.shard
     base: Json = {"nodePool": submission.pool.name, "workload": submission.graph.name}
     base["agreement"] = agreement_json(cluster)
     refused = _not_rendered(submission)
@@ -96,11 +96,6 @@ def _not_rendered(submission: Submission) -> Json:
     if odd is not None:
         return {"reason": "NotRendered", "message": f"{odd.field}: {odd.message}"}
     return {"reason": "TooManyPods"} if submission.graph.pods > MOST_PODS else {}
-
-
-def pool_label(submission: Submission) -> str:
-    """The value of the node-pool label that the submission's shard has."""
-    return submission.pool.shard
 
 
 def render(submission: Submission, around: Surroundings, *, now: datetime) -> Rendered | None:

@@ -17,7 +17,7 @@ from workloads.checks import Submission
 from workloads.editing import Fields, RoleFields, changes_of, fields_of
 from workloads.graph import parse_graph
 from workloads.models import Preemptibility
-from workloads.placement import Json, placement_preview, pool_label, render, surroundings_of
+from workloads.placement import Json, placement_preview, render, surroundings_of
 from workloads.placement_gangs import Surroundings
 from workloads.placement_shards import prepared_shard
 
@@ -66,7 +66,7 @@ def _outcome(submission: Submission, change: Change, around: Surroundings, now: 
         return None
     if rendered is None:
         return None
-    _, prepared = prepared_shard(changed.project.cluster, pool_label(changed), now=now)
+    _, prepared = prepared_shard(changed.project.cluster, changed.pool.shard, now=now)
     if not prepared.fits(rendered.gangs):
         return None
     levels = prepared.preview(rendered.gangs).gangs[0].levels

@@ -43,7 +43,7 @@ def find_provider(request: Request, alias: str) -> IdpShape:
     for found in providers(request):
         if found.alias == alias:
             return found
-    raise NotFound("Resource id not found.")
+    raise NotFound
 
 
 class IdpListView(ApiView):

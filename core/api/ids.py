@@ -8,7 +8,7 @@ from core.errors import NotFound
 def number_of(text: str) -> int:
     """A row's number from its form in the API ("17"). Raises `NotFound`."""
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return int(text)
 
 
@@ -17,4 +17,4 @@ def uuid_of(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError as error:
-        raise NotFound("Resource id not found.") from error
+        raise NotFound from error

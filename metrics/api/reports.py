@@ -126,7 +126,7 @@ def find(request: Request, report_id: str) -> Report:
     require(request.user, reports.RIGHT)
     found = reports.visible_reports(actor_of(request).user).filter(pk=uuid_of(report_id)).first()
     if found is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return found
 
 

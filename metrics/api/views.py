@@ -153,7 +153,7 @@ class PodMetricsView(MetricsView):
         own = Pod.objects.filter(cluster=workload.cluster_id, workload=str(workload.pk))
         pod = own.filter(uid=str(uuid_of(pod_id))).first()
         if pod is None:
-            raise NotFound("Resource id not found.")
+            raise NotFound
         asked = read_query(request, types.POD)
         beside = own.filter(node_name=pod.node_name, gpus__gt=0).exclude(pk=pod.pk)
         if not pod.node_name or not pod.gpus or beside.exists():

@@ -113,7 +113,7 @@ class CredentialView(ApiView):
         number = wire.secret_number(asset_id)
         secret = visible_secrets(request).filter(pk=number).first()
         if secret is None or wire.kind_of(secret) is not self.kind:
-            raise NotFound("Resource id not found.")
+            raise NotFound
         return secret
 
 

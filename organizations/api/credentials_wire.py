@@ -55,9 +55,9 @@ def secret_number(given: str) -> int:
     try:
         number = uuid.UUID(given).int
     except ValueError as error:
-        raise NotFound("Resource id not found.") from error
+        raise NotFound from error
     if number & ~_NUMBER != _PREFIX:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     return number & _NUMBER
 
 

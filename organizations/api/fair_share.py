@@ -89,7 +89,7 @@ class FairShareHistoryView(ApiView):
         if not queue:
             raise InvalidInput.of("queue", "Required parameter is missing", "the name of a queue")
         if not queue_names(request.user, pool.cluster, [queue])[queue].text:
-            raise NotFound("Resource id not found.")
+            raise NotFound
         moments = list(recorded.history(pool, _start(request)))
         points, priorities = recorded.series(moments, queue, resource), recorded.priorities(moments, queue)
         values = [

@@ -1,9 +1,7 @@
 """The fair-share page: one node pool and resource, its what-if, its history, its CSV."""
 
-import csv
 from datetime import timedelta
 from decimal import Decimal
-from io import StringIO
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +15,7 @@ from accounts.permissions import require
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.models import Cluster
-from core.csv import safe_cell
+from core.csv import csv_line
 from core.fragments import render_fragment
 from organizations import fair_share_presenting as presenting
 from organizations.fair_share import RESOURCES, Board, Row, board_rows, board_totals, fair_share_board
@@ -197,14 +195,12 @@ def _csv(pool: NodePool, resource: str, rows: list[Row]) -> HttpResponse:
     unit = {"gpu": _("GPUs"), "cpu": _("cores"), "memory": "GB"}[resource]
     amounts = ("deserved", "limit", "fair", "held", "fixed", "asked")
     words = (_("Deserved"), _("Limit"), _("Fair share"), _("Held"), _("Not preemptible"), _("Asked"))
-    text = StringIO()
-    writer = csv.writer(text)
     head = [_("Queue"), _("Name"), _("State"), _("Priority"), _("Weight"), *(f"{word} ({unit})" for word in words)]
-    writer.writerow(map(safe_cell, head))
+    lines = [csv_line(head)]
     for row in rows:
         cells = [row.queue, presenting.row_label(row), row.state, row.priority, row.weight]
-        writer.writerow(map(safe_cell, [*cells, *(getattr(row, name) for name in amounts)]))
-    response = HttpResponse("\ufeff" + text.getvalue(), content_type="text/csv; charset=utf-8")
+        lines.append(csv_line([*cells, *(getattr(row, name) for name in amounts)]))
+    response = HttpResponse("\ufeff" + "".join(lines), content_type="text/csv; charset=utf-8")
     stamp = timezone.now().strftime("%Y-%m-%d-%H%M")
     name = f"{slugify(f'fair-share-{pool.cluster.name}-{pool.name}-{resource}')}-{stamp}.csv"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

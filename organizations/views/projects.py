@@ -145,7 +145,7 @@ def secret_delete(request: HttpRequest, pk: str, secret: int) -> HttpResponse:
     project = Project.objects.get_visible(request.user, pk=pk)
     row = project.secrets.filter(pk=secret).first()
     if row is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     if request.method != "POST":
         return redirect("organizations:project-secrets", project.pk)
     try:

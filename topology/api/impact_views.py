@@ -15,7 +15,7 @@ from core.api.views import ApiView
 from core.errors import InvalidInput
 from topology.api.shapes import PoolImpact
 from topology.api.views import find_pool
-from topology.impact import label_of, node_changes
+from topology.impact import node_changes
 from topology.models import NodePool
 
 MOST_NODES = 500
@@ -42,7 +42,7 @@ class NodePoolImpactView(ApiView):
 def _nodes(request: Request, pool: NodePool, parameter: str) -> list[str]:
     """Names of nodes of the pool. Raises `InvalidInput` naming those that it does not have."""
     names = [name for name in request.query_params.get(parameter, "").split(",") if name][:MOST_NODES]
-    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=label_of(pool), name__in=names)
+    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=pool.shard, name__in=names)
     missing = sorted(set(names) - set(nodes.values_list("name", flat=True)))
     if missing:
         shown = ", ".join(name[:60] for name in missing[:5])

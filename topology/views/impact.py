@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import require
 from clusters.models import Node
 from topology import presenting
-from topology.impact import label_of, node_changes
+from topology.impact import node_changes
 from topology.impact_words import impact_items
 from topology.selectors import pool_figures
 from topology.views.pools import pools_of
@@ -22,7 +22,7 @@ def node_pool_impact(request: HttpRequest, pk: str) -> HttpResponse:
     """`?cordon=` and `?remove=` name nodes; the answer is whom it would hit."""
     require(request.user, "nodepools:read")
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
-    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=label_of(pool)).order_by("name")
+    nodes = Node.objects.filter(cluster=pool.cluster, node_pool=pool.shard).order_by("name")
     names = list(nodes.values_list("name", flat=True))
     cordon, remove = (_named(request, key, names) for key in ("cordon", "remove"))
     shown = node_changes(request.user, pool, cordon=cordon, remove=remove, now=timezone.now())

@@ -65,7 +65,7 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
     """The same form for a topology whose keys are wrong: a new one, the pools move over, the old one goes."""
     row = find_topology(request.user, pk)
     if row.row is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     for right in (RIGHT, "network-topologies:delete"):
         require(request.user, right, row.row.scope)
     fields: QueryDict = request.POST if request.method == "POST" else request.GET

@@ -146,7 +146,7 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
     """Edit latency and bandwidth of each level."""
     row, _facts, head = _head(request, pk, "overview")
     if row.row is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     require(request.user, "network-topologies:update", row.row.scope)
     error = ""
     if request.method == "POST":
@@ -182,7 +182,7 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, with what it hits and the name to type; then asks the cluster."""
     row = find_topology(request.user, pk)
     if row.row is None:
-        raise NotFound("Resource id not found.")
+        raise NotFound
     require(request.user, "network-topologies:delete", row.row.scope)
     error = ""
     shown = topology_deletion(request.user, row.row, now=timezone.now())

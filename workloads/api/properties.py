@@ -158,4 +158,4 @@ def _one(rows: list[dict[str, Any]], given: str) -> dict[str, Any]:
     for row in rows:
         if row["id"] == wanted:
             return row
-    raise NotFound("Resource id not found.")
+    raise NotFound
