@@ -57,6 +57,10 @@ app.conf.update(
         "workloads.agreement": {"task": "workloads.agreement", "schedule": 30.0, "options": {"expires": 30}},
     },
     imports=[
-        "controlplane.tasks", "controlplane.heartbeats", "metrics.tasks", "organizations.tasks", "workloads.tasks",
+        "controlplane.tasks",
+        "controlplane.heartbeats",
+        "metrics.tasks",
+        "organizations.tasks",
+        "workloads.tasks",
     ],
 )
