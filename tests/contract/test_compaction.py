@@ -76,7 +76,9 @@ def test_an_exact_version_is_gone(forgetful: Api) -> None:
     assert [item["metadata"]["name"] for item in _page(forgetful).body["items"]] == ["a", "b"]
 
 
-def test_a_watch_of_a_version_before_everything_says_410(forgetful: Api) -> None:
+def test_a_watch_of_a_version_before_everything_says_410(simulator_api: Api) -> None:
+    """Of the simulator alone: a real server that has just begun still has everything in its cache."""
+    forgetful = in_new_namespace(simulator_api)
     forgetful.post("configmaps", config("a"))
     forgetful.compact()
 
