@@ -1,19 +1,18 @@
 // Live pages. Elements with an id and data-live="topic …" are fetched again when one of their topics changes and
 // merged in place. One EventSource a page (data-live-url on body). Its messages: a JSON list of topics; event
 // "state": {"stale": "what is wrong", "since": ISO time} or {} when all is well. Without it the page polls.
+import { light, show } from "./indicator.js";
 import { isHeld, merge, mergeInPlace } from "./merge.js";
-import { root, say } from "./page.js";
+import { say } from "./page.js";
 import { clock } from "./times.js";
 
 const POLL_SECONDS = 15;
 const SETTLE = 400;
 const url = document.body.dataset.liveUrl;
-const light = document.getElementById("live");
 let waiting = new Set();
 let timer = 0;
 let poll = 0;
 let lostAt = null;
-let fading = 0;
 let told = {};
 let ended = ""; // why this page can't be fetched any more: a word of components/script_words.html
 
@@ -24,19 +23,6 @@ function fragments() {
 function concerns(element, topics) {
   const own = element.dataset.live.split(/\s+/);
   return topics.some((t) => own.some((o) => t === o || t.startsWith(`${o}.`) || t.startsWith(`${o}@`)));
-}
-
-function show(text, stale) {
-  if (!light) return;
-  light.classList.toggle("stale", stale);
-  if (light.textContent !== text) light.textContent = text;
-  // Figures stay, and after a minute look like what they are: the last that was known.
-  if (stale) fading ||= setTimeout(() => root.classList.add("is-stale"), 60_000);
-  else {
-    clearTimeout(fading);
-    fading = 0;
-    root.classList.remove("is-stale");
-  }
 }
 
 function showState() {

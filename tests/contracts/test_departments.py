@@ -1,6 +1,7 @@
 """Two departments of one cluster: neither finds an id, a name or a count of the other, anywhere."""
 
 import json
+import re
 import uuid
 
 import pytest
@@ -135,7 +136,8 @@ def test_ids_of_another_department_in_bodies_are_answered_like_absent_ones(cast,
                 },
             }[path]  # fmt: skip
             answer = client.post(f"/api/v1/{path}", json.dumps(body | {field: value}), content_type="application/json")
-            bodies.append((answer.status_code, json.loads(answer.content.decode().replace(value, "ID"))))
+            said = {name: part for name, part in answer.json().items() if name != "code"}
+            bodies.append((answer.status_code, re.sub(rf"\b{value}\b", "ID", json.dumps(said))))
         assert bodies[0] == bodies[1], path
         assert bodies[0][0] in (400, 404)
 
