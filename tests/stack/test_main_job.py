@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from tests.stack.installation import EMAIL, PASSWORD, Muster, wait_until
+from tests.stack.leftovers import await_nothing_left, await_what_muster_makes_by_itself
 from tests.stack.main_job import (
     DISAGG,
     HOST,
@@ -17,9 +18,9 @@ from tests.stack.main_job import (
     REQUIRED,
     ZONE,
     await_ready,
+    devices_of,
     domains_of,
     gang,
-    is_gone,
     lower_the_quota,
     pods_of,
     put_token,
@@ -66,6 +67,7 @@ def is_complaint(message: ConsoleMessage) -> bool:
 
 
 def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
+    before = await_what_muster_makes_by_itself(cluster)
     define_the_topology(tab)
     attach_it_to_the_default_pool(tab)
     make_a_department(tab)
@@ -97,7 +99,8 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
 
     delete(tab, "loosened")
     delete(tab, "vllm-disagg")
-    everything_goes(tab, cluster)
+    everything_goes(tab)
+    await_nothing_left(cluster, before)
 
 
 def phase(tab: Page) -> Locator:
@@ -190,22 +193,28 @@ def says_which_level_is_short(tab: Page, cluster: Muster) -> None:
 
 
 def busy_gpus_are_those_of_the_workloads(tab: Page, cluster: Muster) -> None:
-    """Utilisation rises on the nodes of the pods and on no other."""
-    busy = {
-        pod["spec"]["nodeName"]
-        for graph in ("vllm-disagg", "loosened")
-        for pod in pods_of(cluster, graph)
-        if "frontend" not in pod["metadata"]["name"]
-    }
-    assert busy
+    """Utilisation rises on the nodes of the pods and on no other; on those, on the GPUs of the pods and no others."""
+    busy = devices_of(cluster, pods_of(cluster, "vllm-disagg") + pods_of(cluster, "loosened"))
 
     def seen() -> bool:
         tab.goto("/gpu-utilisation/?by=node")
         rows = tab.locator("#metrics-groups tbody tr")
         found = {row.locator("td").nth(0).inner_text(): row.locator("td").nth(5).inner_text() for row in rows.all()}
-        return bool(found) and {name for name, most in found.items() if most not in ("0 %", "–")} == busy
+        return bool(found) and {name for name, most in found.items() if most not in ("0 %", "–")} == set(busy)
 
     wait_until(seen, f"utilisation on exactly {sorted(busy)}", 90)
+    for node, gpus in busy.items():
+        open_page(tab, "Nodes")
+        tab.get_by_role("link", name=node, exact=True).click()
+        wait_until(lambda gpus=gpus: busy_indices(tab) == gpus, f"the GPUs {sorted(gpus)} of {node} to be busy", 90)
+
+
+def busy_indices(tab: Page) -> set[int] | None:
+    """The GPUs of the node's page that do something, read at one moment; None while its panel is being fetched. The
+    panel is fetched again every minute."""
+    cells = "rows => rows.map((row) => [...row.cells].slice(0, 2).map((cell) => cell.innerText))"
+    rows = tab.locator("#node-gpus tbody tr").evaluate_all(cells)
+    return {int(index) for index, used in rows if used not in ("0 %", "–")} if len(rows) == 8 else None
 
 
 def what_kubectl_changes_is_repaired_and_shown(tab: Page, cluster: Muster) -> None:
@@ -247,8 +256,8 @@ def leaves_the_list(tab: Page, name: str) -> None:
     wait_until(gone, f"{name} to leave the list")
 
 
-def everything_goes(tab: Page, cluster: Muster) -> None:
-    """Project, department and topology deleted, the cluster is as it was."""
+def everything_goes(tab: Page) -> None:
+    """Project, department and topology deleted."""
     remove(tab, "Projects", "project-a", "Delete project")
     remove(tab, "Departments", "research", "Delete department")
     open_page(tab, "Node pools")
@@ -256,11 +265,6 @@ def everything_goes(tab: Page, cluster: Muster) -> None:
     tab.get_by_label("Attached topology").select_option(label="none")
     save(tab, "Attach")
     remove(tab, "Network topologies", "topology-1", "Delete topology")
-    for kind in ("topologies.kai.scheduler", "dynamographdeployments.nvidia.com", "podgroups.scheduling.run.ai"):
-        wait_until(is_gone(cluster, kind, "-A"), f"no {kind} left")
-    wait_until(
-        lambda: NAMESPACE not in [n["metadata"]["name"] for n in cluster.objects("namespaces")], "the namespace to go"
-    )
 
 
 def remove(tab: Page, page: str, name: str, button: str) -> None:
