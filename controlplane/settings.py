@@ -256,6 +256,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ("rest_framework.permissions.IsAuthenticated",),
     "DEFAULT_PARSER_CLASSES": ("core.api.parsers.SafeJSONParser",),
     "DEFAULT_RENDERER_CLASSES": ("rest_framework.renderers.JSONRenderer",),
+    # The form of an answer is asked for by Accept alone; a parameter that names none would answer 404.
+    "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_SCHEMA_CLASS": "core.api.schema.MusterSchema",
     "EXCEPTION_HANDLER": "core.api.errors.exception_handler",

@@ -87,7 +87,7 @@ class MusterSchema(AutoSchema):
 
     def _list_parameters(self) -> list[OpenApiParameter]:
         last = str(self.path).rsplit("/", 1)[-1]
-        if last in ("metrics", "telemetry", "wait", "watch", "fair-share", "history"):
+        if last in ("metrics", "telemetry", "wait", "watch", "fair-share", "history", "diagnosis", "impact"):
             return []
         return [p for p in LIST_PARAMETERS if p.name in ("filterBy", "search") or last != "count"]
 

@@ -4,6 +4,7 @@ where they are at hand, KWOK's nodes, and the actors as ordinary clients."""
 import json
 
 from tests.cluster.installation import RealMuster
+from tests.cluster.world import audited, is_refused
 from tests.stack import test_main_job_api as story
 
 
@@ -19,10 +20,5 @@ def test_the_main_job_on_a_real_cluster(muster: RealMuster) -> None:
 
 def refusals(muster: RealMuster) -> list[str]:
     """What Muster's account was not allowed to do, from the server's audit log."""
-    found = []
-    for line in (muster.data_dir / "cluster" / "audit.log").read_text().splitlines():
-        event = json.loads(line)
-        ours = event["user"]["username"] == "system:serviceaccount:muster-system:muster"
-        if ours and event.get("responseStatus", {}).get("code") == 403:
-            found.append(f"{event['verb']} {event['requestURI']}")
-    return found
+    log = muster.data_dir / "cluster" / "audit.log"
+    return [f"{event['verb']} {event['requestURI']}" for event in audited(log) if is_refused(event)]

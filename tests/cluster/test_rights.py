@@ -15,7 +15,7 @@ from clusters.rbac import needed_permissions
 from metrics.tasks import scrape
 from tests.cluster import platform
 from tests.cluster.running import RealCluster
-from tests.cluster.world import World, audited, connected, put_nodes, used
+from tests.cluster.world import World, audited, connected, is_refused, put_nodes, used
 from tests.contract import servers
 from tests.contract.client import Api
 from tests.faults.test_crash_points import STORY
@@ -49,7 +49,7 @@ def test_the_printed_role_holds_exactly_what_was_used(served: tuple[Api, RealClu
     everything(served[0], served[1].audit_log, world)
 
     events = list(audited(served[1].audit_log))
-    refused = [event["requestURI"] for event in events if event.get("responseStatus", {}).get("code") == 403]
+    refused = [event["requestURI"] for event in events if is_refused(event)]
     found = used(events)
     if os.environ.get("MUSTER_WRITE_RIGHTS") == "1":
         RIGHTS.write_text("".join(f"{line}\n" for line in sorted(found)))

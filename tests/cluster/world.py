@@ -157,13 +157,18 @@ def audited(log: Path, user: str = MUSTER) -> Iterator[dict[str, Any]]:
             yield event
 
 
+def is_refused(event: dict[str, Any]) -> bool:
+    """Whether it lacked a permission. The API server answers 403 for other things too: a proxy to a loopback address."""
+    decision: str = event.get("annotations", {}).get("authorization.k8s.io/decision", "")
+    return decision == "forbid"
+
+
 def used(events: Sequence[dict[str, Any]]) -> set[str]:
     """The permissions that these requests needed, `verb resource.group`. To apply what is not there is to create it."""
     found = set()
     for event in events:
         about = event.get("objectRef")
-        refused = event.get("responseStatus", {}).get("code") == 403
-        if refused or about is None or about.get("apiGroup") == "authorization.k8s.io":
+        if is_refused(event) or about is None or about.get("apiGroup") == "authorization.k8s.io":
             continue  # versions, discovery and reviews of one's own rights: every account may
         resource = about["resource"] + (f"/{about['subresource']}" if "subresource" in about else "")
         resource += f".{about['apiGroup']}" if about.get("apiGroup") else ""

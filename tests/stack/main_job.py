@@ -80,6 +80,16 @@ def pods_of(muster: Muster, graph: str, namespace: str = NAMESPACE) -> list[dict
     return muster.objects("pods", "-n", namespace, "-l", f"nvidia.com/dynamo-graph-deployment-name={graph}")
 
 
+def await_pods(muster: Muster, graph: str, count: int) -> list[dict[str, Any]]:
+    """The pods of a graph once all are made, scheduled or not."""
+
+    def made() -> list[dict[str, Any]]:
+        pods = pods_of(muster, graph)
+        return pods if len(pods) == count else []
+
+    return wait_until(made, f"{count} pods of {graph} to be made")
+
+
 def is_ready(pod: dict[str, Any]) -> bool:
     """1/1 Running."""
     conditions = {c["type"]: c["status"] for c in (pod.get("status") or {}).get("conditions") or ()}

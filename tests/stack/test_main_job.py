@@ -17,6 +17,7 @@ from tests.stack.main_job import (
     RACK,
     REQUIRED,
     ZONE,
+    await_pods,
     await_ready,
     devices_of,
     domains_of,
@@ -186,7 +187,7 @@ def says_which_level_is_short(tab: Page, cluster: Muster) -> None:
     expect(verdict).to_contain_text("It asks for 32 GPUs inside one rack", timeout=SECONDS)
     expect(verdict).to_contain_text("has 24: 8 short. It can never start as written")
     expect(phase(tab)).to_have_text("Pending")
-    pods = pods_of(cluster, "too-large")
+    pods = await_pods(cluster, "too-large", 9)
     assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
     open_page(tab, "Workloads")
     expect(tab.get_by_role("row", name=re.compile("too-large"))).to_contain_text("32 in one rack; largest is 24")

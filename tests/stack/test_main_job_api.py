@@ -16,6 +16,7 @@ from tests.stack.main_job import (
     RACK,
     REQUIRED,
     ZONE,
+    await_pods,
     await_ready,
     devices_of,
     domains_of,
@@ -157,8 +158,7 @@ def too_large(api: Api, project: str) -> None:
     arguments = wait_until(reason, "the reason why it waits")["arguments"]
     assert (arguments["level"], arguments["asked"], arguments["largest"]) == (RACK, "32", "24")
     assert arguments["short"] == "8"
-    pods = pods_of(api.muster, "too-large")
-    assert len(pods) == 9
+    pods = await_pods(api.muster, "too-large", 9)
     assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
     assert "8 short" in api.workload(pk)["phaseMessage"]
     api.delete_workload(pk)

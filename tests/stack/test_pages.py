@@ -3,20 +3,35 @@
 import csv
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.stack.installation import EMAIL, PASSWORD, Muster
+from tests.stack.installation import EMAIL, PASSWORD, Muster, wait_until
+from tests.stack.main_job import RACK, await_ready, devices_of, utilisation_of
 
 pytestmark = pytest.mark.long
 
 ID = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)(?=/|$)")
 NOT_PAGES = re.compile(r"^/(?:api|static|live|metrics$|healthz|readyz|i18n|nodes/map/data)")
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-ONLY_WHAT_IS_WRONG = {"resultTypes": ["violations"], "preload": False}
+ONLY_WHAT_IS_WRONG: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
+# What can be wrong in the dark or on a phone where it is right in the light on a desk.
+OTHERWISE_DRAWN = {"runOnly": ["color-contrast", "scrollable-region-focusable", "target-size", "link-in-text-block"]}
+# Panels that a page fetches for itself: it is whole when each was asked for and answered.
+COUNT_PANELS = """
+window.panels = {expected: 0, asked: 0, open: 0};
+addEventListener("DOMContentLoaded", () => {
+  panels.expected = document.querySelectorAll('[hx-trigger^="load"]').length;
+});
+document.addEventListener("htmx:beforeRequest", () => { panels.asked += 1; panels.open += 1; });
+document.addEventListener("htmx:afterRequest", () => { panels.open -= 1; });
+"""
+IS_WHOLE = """() => document.readyState === "complete" && panels.asked >= panels.expected && panels.open === 0
+  && !document.querySelector(".htmx-request, .htmx-swapping, .htmx-settling")"""
 LINKS = "links => links.map((link) => new URL(link.getAttribute('href'), location.href).href)"
 
 
@@ -25,7 +40,9 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
     """An installation with the example projects and workloads."""
     installation = Muster(tmp_path_factory.mktemp("seeded"), fleet="small")
     try:
-        yield installation.start()
+        installation.start()
+        wait_until(lambda: {"Running", "Pending", "Stopped"} <= phases_of(installation).keys(), "the example to stand")
+        yield installation
     finally:
         if installation.process is not None:
             installation.stop()
@@ -34,6 +51,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
 @pytest.fixture(scope="module")
 def session(seeded: Muster, chromium: Browser) -> Iterator[BrowserContext]:
     context = chromium.new_context(base_url=seeded.url, viewport={"width": 1440, "height": 900})
+    context.add_init_script(COUNT_PANELS)
     tab = context.new_page()
     tab.goto("/account/login")
     tab.get_by_label("E-mail").fill(EMAIL)
@@ -47,7 +65,7 @@ def session(seeded: Muster, chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="module")
 def addresses(seeded: Muster, session: BrowserContext) -> list[str]:
-    """One address for every kind of page, by following links from the overview."""
+    """One address for every kind of page, by following links from the overview; workloads of every phase."""
     tab = session.new_page()
     found: dict[str, str] = {}
     waiting = ["/", "/account/login", "/search?q=a"]
@@ -63,7 +81,52 @@ def addresses(seeded: Muster, session: BrowserContext) -> list[str]:
             if f"{parts.scheme}://{parts.netloc}" == seeded.url and not NOT_PAGES.match(parts.path):
                 waiting.append(parts.path)
     tab.close()
-    return list(found.values())
+    return list(dict.fromkeys([*found.values(), *phases_of(seeded).values()]))
+
+
+def phases_of(seeded: Muster) -> dict[str, str]:
+    """The address of a workload in each phase that there is."""
+    listed = seeded.request("GET", "/api/v1/workloads?limit=100").body["workloads"]
+    return {workload["phase"]: f"/workloads/{workload['id']}/" for workload in listed}
+
+
+def test_the_example_has_one_of_everything_that_pages_are_for(seeded: Muster) -> None:
+    """Two pools, projects with quota, workloads that run and one that waits; a node outside the topology, a cordoned
+    one, one with a sick GPU, one that nobody measures; GPUs that are held and idle."""
+
+    def listed(path: str, key: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = seeded.request("GET", f"/api/v1/{path}?limit=100").body[key]
+        return found
+
+    nodes = listed("nodes", "nodes")
+    assert {pool["name"] for pool in listed("node-pools", "nodepools")} == {"default", "training"}
+    assert len(listed("org-unit/projects", "projects")) == 4
+    wait_until(lambda: len(listed("workloads", "workloads")) == 9, "every workload of the example")
+    assert [node["name"] for node in nodes if RACK not in node["labels"]] == ["gpu-b2-3"]
+    assert [node["name"] for node in nodes if node["cordoned"]] == ["gpu-b1-3"]
+    assert [node["name"] for node in nodes if node["allocatableGpus"] == 7] == ["gpu-a3-2"]
+    held = devices_of(seeded, await_ready(seeded, "trial-chat", 3, "sandbox"))
+    assert sum(map(len, held.values())) == 2
+
+    def measured() -> bool:
+        seen = {node["name"]: utilisation_of(seeded, node["id"]) for node in nodes}
+        idle = [seen[node].get(gpu) for node, gpus in held.items() for gpu in gpus]
+        return seen["gpu-b2-2"] == {} and idle == [0, 0] and any(any(gpus.values()) for gpus in seen.values())
+
+    wait_until(measured, "GPUs that are held and idle, others that work, and a node that nobody measures", 120)
+
+
+def open_whole(tab: Page, address: str) -> int | None:
+    """The status of a page, once all that it fetches for itself is there."""
+    answer = tab.goto(address)
+    tab.wait_for_function(IS_WHOLE)
+    return answer.status if answer else None
+
+
+def violations_in(tab: Page, **options: Any) -> list[tuple[str, str]]:
+    """What axe finds wrong: rule and element."""
+    found = Axe().run(tab, options=ONLY_WHAT_IS_WRONG | options).response["violations"]
+    return [(violation["id"], node["html"][:160]) for violation in found for node in violation["nodes"]]
 
 
 def test_the_pages_of_every_package_are_reached(addresses: list[str]) -> None:
@@ -96,18 +159,14 @@ def test_every_page_is_accessible_fits_and_nothing_complains(session: BrowserCon
     for address in addresses:
         tab = session.new_page()
         complaints = _complaints(tab)
-        answer = tab.goto(address)
+        status = open_whole(tab, address)
         tab.set_viewport_size({"width": 390, "height": 844})
         overflow = tab.evaluate(OVERFLOW)
         tab.set_viewport_size({"width": 1440, "height": 900})
         heard = list(complaints)  # axe itself makes the browser complain
-        violations = [
-            (violation["id"], node["html"][:160])
-            for violation in Axe().run(tab, options=ONLY_WHAT_IS_WRONG).response["violations"]
-            for node in violation["nodes"]
-        ]
-        if heard or violations or overflow or answer is None or answer.status != 200:
-            wrong[address] = (answer.status if answer else None, overflow, heard, violations)
+        violations = violations_in(tab)
+        if heard or violations or overflow or status != 200:
+            wrong[address] = (status, overflow, heard, violations)
         tab.close()
 
     assert wrong == {}
@@ -127,21 +186,23 @@ def test_every_list_is_exported_whole(session: BrowserContext, seeded: Muster, n
 
 
 def test_every_page_speaks_chinese_on_a_phone(session: BrowserContext, seeded: Muster, addresses: list[str]) -> None:
+    """In the dark, where contrasts are others."""
     session.add_cookies([{"name": "django_language", "value": "zh-hans", "url": seeded.url}])
-    tab = session.new_page()
-    tab.set_viewport_size({"width": 390, "height": 844})
-    tab.emulate_media(color_scheme="dark")
-    complaints = _complaints(tab)
     wrong = {}
     for address in addresses:
-        tab.goto(address)
+        tab = session.new_page()
+        tab.set_viewport_size({"width": 390, "height": 844})
+        tab.emulate_media(color_scheme="dark")
+        complaints = _complaints(tab)
+        open_whole(tab, address)
         spoken = tab.evaluate("document.documentElement.lang")
         overflow = tab.evaluate(OVERFLOW)
         chinese = any("\u4e00" <= character <= "\u9fff" for character in tab.title())
-        if overflow or complaints or spoken != "zh-hans" or not (chinese or ID.search(address)):
-            wrong[address] = (overflow, list(complaints), spoken, tab.title())
-        complaints.clear()
-    tab.close()
+        heard = list(complaints)
+        violations = violations_in(tab, **OTHERWISE_DRAWN)
+        if overflow or heard or violations or spoken != "zh-hans" or not (chinese or ID.search(address)):
+            wrong[address] = (overflow, heard, violations, spoken, tab.title())
+        tab.close()
     session.clear_cookies(name="django_language")
 
     assert wrong == {}
