@@ -158,7 +158,7 @@ def audited(log: Path, user: str = MUSTER) -> Iterator[dict[str, Any]]:
 
 
 def is_refused(event: dict[str, Any]) -> bool:
-    """Whether a permission lacked. The server answers 403 for other things too, as for a proxy to a loopback address."""
+    """Whether a permission lacked. 403 is the answer to other things too: a proxy to a loopback address."""
     decision: str = event.get("annotations", {}).get("authorization.k8s.io/decision", "")
     return decision == "forbid"
 

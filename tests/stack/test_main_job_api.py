@@ -1,6 +1,6 @@
 """The main job by REST and kubectl alone: topology → node pool → quota → workload as a gang → utilisation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,11 @@ class Api:
 
 
 def test_the_main_job_by_rest_and_kubectl(cluster: Muster) -> None:
+    the_main_job(cluster, busy_gpus_are_those_of_the_workloads)
+
+
+def the_main_job(cluster: Muster, look_at_utilisation: Callable[[Api], None]) -> None:
+    """The whole story; `look_at_utilisation` holds what is measured while two graphs run."""
     api = Api(cluster)
     before = await_what_muster_makes_by_itself(cluster)
     pool = api.do("GET", "/v1/node-pools")["nodepools"][0]
@@ -94,7 +99,7 @@ def test_the_main_job_by_rest_and_kubectl(cluster: Muster) -> None:
 
     too_large(api, project)
     loosened = prefers(api, project)
-    busy_gpus_are_those_of_the_workloads(api)
+    look_at_utilisation(api)
     drift_of_the_queue_is_repaired(api)
     a_label_that_goes_is_shown(api, pool["id"])
 
