@@ -115,6 +115,11 @@ def _rows(model: type[DesiredState], cluster: Cluster) -> Any:
     return manager.filter(cluster=cluster)
 
 
+def is_leaving(cluster: Cluster) -> bool:
+    """Whether the cluster is to go: nothing is to be made there any more. Asks anew: a watcher's row is old."""
+    return not Cluster.objects.filter(pk=cluster.pk, deletion_requested_at=None).exists()
+
+
 def is_used(cluster: Cluster) -> bool:
     """Whether Muster made anything in the cluster that is still there."""
     return ClusterObject.objects.filter(cluster=cluster).exclude(owner="").exists()

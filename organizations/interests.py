@@ -6,6 +6,7 @@ from typing import Any
 from clusters import kinds
 from clusters.drift import differences
 from clusters.models import Cluster, ClusterObject
+from clusters.removal import is_leaving
 from clusters.watcher.changes import Change
 from core import leases
 from core.hints import hint_reconcile
@@ -23,7 +24,8 @@ def wake_for(cluster: Cluster, changes: Sequence[Change]) -> None:
 
     A queue's status changes with every pod, which wakes nobody. Sees to the default department in passing.
     """
-    if any(change.kind.plural == kinds.NODE.plural and change.type == "added" for change in changes):
+    nodes = any(change.kind.plural == kinds.NODE.plural and change.type == "added" for change in changes)
+    if nodes and not is_leaving(cluster):
         ensure_default_department(cluster)
     namespaces = {change.name for change in changes if change.kind == kinds.NAMESPACE}
     if namespaces:

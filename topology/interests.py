@@ -6,6 +6,7 @@ from typing import Any
 from clusters import kinds
 from clusters.models import Cluster, Node
 from clusters.names import NODE_POOL_LABEL
+from clusters.removal import is_leaving
 from clusters.watcher.changes import Change
 from core import leases
 from core.conditions import find
@@ -41,7 +42,7 @@ def _key(change: Change) -> tuple[str, str]:
 
 def _wake_pools(cluster: Cluster, nodes: Sequence[Change]) -> None:
     pools = list(NodePool.objects.filter(cluster=cluster).select_related("network_topology").order_by("pk"))
-    if not any(pool.is_default for pool in pools):
+    if not any(pool.is_default for pool in pools) and not is_leaving(cluster):
         pools.append(ensure_default_pool(cluster))
     concerned: set[int] = set()
     for node in nodes:

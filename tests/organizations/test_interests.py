@@ -10,6 +10,8 @@ from clusters.watcher.changes import Change
 from organizations.interests import wake_for
 from organizations.models import Department, Project
 from organizations.reconcile import sync_department, sync_project
+from topology.interests import wake_for as wake_topologies
+from topology.models import NodePool
 
 LATER = timezone.now() + timedelta(hours=1)
 
@@ -79,3 +81,13 @@ def test_the_default_department_is_made_when_a_cluster_shows_its_nodes(cluster: 
     wake_for(cluster, [Change(kinds.NODE, "added", "gpu-1")])
 
     assert Department.objects.get().quotas.get().queue_name == "default"
+
+
+def test_nothing_is_made_anew_on_a_cluster_that_is_to_go(cluster: Cluster) -> None:
+    Cluster.objects.update(deletion_requested_at=timezone.now())
+
+    wake_for(cluster, [Change(kinds.NODE, "added", "gpu-1")])
+    wake_topologies(cluster, [Change(kinds.NODE, "added", "gpu-1")])
+
+    assert not Department.objects.exists()
+    assert not NodePool.objects.exists()
