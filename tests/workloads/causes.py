@@ -12,7 +12,8 @@ from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_POD_GROUP, KAI_QUEUE, NA
 from tests.simulator.actors.conftest import manifest
 from tests.workloads.simulated import RACK, four_nodes, graph_of, node
 from tests.workloads.stage import SPACE, Stage, grouped, judged, open_stage
-from tests.workloads.test_diagnosis import QUEUES, graph
+from tests.workloads.test_diagnosis import graph
+from tests.workloads.waiting import QUEUES
 from workloads.models import Workload
 
 Act = Callable[[Stage], None]

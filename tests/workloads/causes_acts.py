@@ -33,7 +33,8 @@ from tests.workloads.causes import (
 )
 from tests.workloads.simulated import HOST, ZONE, four_nodes, node, queue
 from tests.workloads.stage import LEVELS, SPACE, Stage
-from tests.workloads.test_diagnosis import QUEUES, graph
+from tests.workloads.test_diagnosis import graph
+from tests.workloads.waiting import QUEUES
 
 H200 = {"research-h200": {}, "assistant-h200": {"parent": "research-h200"}, **QUEUES}
 GATE = "grove.io/podgang-pending-creation"

@@ -35,7 +35,8 @@ from tests.workloads.causes import (
 )
 from tests.workloads.simulated import node, queue
 from tests.workloads.stage import SPACE, Stage
-from tests.workloads.test_diagnosis import QUEUES, graph
+from tests.workloads.test_diagnosis import graph
+from tests.workloads.waiting import QUEUES
 
 GROVE_DOWN = "grove-operator"
 

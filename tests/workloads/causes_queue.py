@@ -36,7 +36,8 @@ from tests.workloads.causes_acts import (
     without_queue_name,
 )
 from tests.workloads.simulated import four_nodes, queue
-from tests.workloads.test_diagnosis import MULTINODE, QUEUES
+from tests.workloads.test_diagnosis import MULTINODE
+from tests.workloads.waiting import QUEUES
 
 SITUATIONS: dict[str, Situation] = {
     "its pods are in another pool than it was meant for": Situation(

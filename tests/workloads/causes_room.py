@@ -40,7 +40,8 @@ from tests.workloads.causes_acts import (
     undelayed,
 )
 from tests.workloads.simulated import RACK, ZONE, four_nodes, node
-from tests.workloads.test_diagnosis import QUEUES, TAINT, broken, graph, unready
+from tests.workloads.test_diagnosis import TAINT, broken, graph, unready
+from tests.workloads.waiting import QUEUES
 
 TOPOLOGY: dict[str, Situation] = {
     "its topology is missing": Situation(("TopologyMissing",), topology_there, source=racked(2), topology=False),

@@ -7,6 +7,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.models import AccessRule, ScopeType
+from accounts.permissions import VIEWER
+from clusters.models import Cluster, Node
+from tests.workloads.simulated import observe
+from tests.workloads.waiting import judge
+from workloads.models import Workload
+
 RACKS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname")
 
 
@@ -87,3 +94,35 @@ def submit(project: Any, quota: Any, topology: Any, nodes: Any, admin: Any, acto
         return submit_workload(actor(admin), project=project, source=source, **options)
 
     return submit
+
+
+@pytest.fixture
+def viewer_of(viewer: Any) -> Any:
+    """A person who may see one project only."""
+
+    def viewer_of(project: Any) -> Any:
+        AccessRule.objects.filter(user=viewer).delete()
+        AccessRule.objects.create(
+            user=viewer,
+            role=VIEWER,
+            scope_type=ScopeType.PROJECT,
+            scope_id=str(project.pk),
+            cluster_id=project.cluster_id,
+        )
+        return viewer
+
+    return viewer_of
+
+
+@pytest.fixture
+def waits(submit: Any, cluster: Cluster) -> Any:
+    """`waits(source, nodes=…, queues=…, pods=…)`: the workload after the simulated cluster judged it."""
+    Node.objects.all().delete()
+    make = submit
+
+    def waits(source: str, **more: Any) -> Workload:
+        workload: Workload = make(source)
+        judge(cluster, workload, **more)
+        return observe(workload)
+
+    return waits

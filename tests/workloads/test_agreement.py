@@ -18,7 +18,8 @@ from simulator.actors.scheduler import loop as scheduler_loop
 from tests.simulator.actors.conftest import manifest
 from tests.workloads.agreeing import Live, living
 from tests.workloads.simulated import HOST, RACK, ZONE, four_nodes, furnish, graph_of, judged, queue, submit
-from tests.workloads.test_diagnosis import QUEUES, SPACE, graph
+from tests.workloads.test_diagnosis import graph
+from tests.workloads.waiting import QUEUES, SPACE
 from topology.models import NodePool
 from workloads import agreement, tasks
 from workloads.agreement_case import DROPPED, KEPT, TOO_LARGE

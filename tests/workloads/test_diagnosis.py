@@ -5,33 +5,18 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from accounts.models import AccessRule, ScopeType
-from accounts.permissions import VIEWER
-from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_TOPOLOGY, NAMESPACE, POD
-from clusters.models import Cluster, Node
+from clusters.models import Cluster
 from simulator.actors.kubelet.nodes import UNHEALTHY_GPUS
-from tests.simulator.actors.conftest import Cluster as Simulated
-from tests.simulator.actors.conftest import manifest
 from tests.workloads.simulated import (
-    HOST,
     RACK,
-    ZONE,
     four_nodes,
-    furnish,
-    graph_of,
-    judged,
     node,
-    observe,
-    play,
-    queue,
-    submit,
 )
+from tests.workloads.waiting import QUEUES
 from workloads.diagnosis_sentences import CAUSES
 from workloads.diagnosis_telling import told_to
-from workloads.models import Workload
 from workloads.words import reason_sentence, reason_short
 
-SPACE = "runai-assistant"
 GRAPH = """\
 apiVersion: nvidia.com/v1beta1
 kind: DynamoGraphDeployment
@@ -54,7 +39,6 @@ spec:
               args: [--model, Qwen/Qwen3-0.6B]
               resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
 """
-QUEUES = {"research": {}, "assistant": {"parent": "research"}}
 
 
 def graph(replicas: int = 2, gpus: int = 8, required: str = "") -> str:
@@ -89,66 +73,6 @@ def held_by_others(host: str, gpus: int) -> dict[str, Any]:
         "metadata": {"name": f"secret-{host}", "namespace": "elsewhere"},
         "spec": {"nodeName": host, "containers": [{"name": "main", "image": "x", "resources": resources}]},
     }
-
-
-@pytest.fixture
-def viewer_of(viewer: Any) -> Any:
-    """A person who may see one project only."""
-
-    def viewer_of(project: Any) -> Any:
-        AccessRule.objects.filter(user=viewer).delete()
-        AccessRule.objects.create(
-            user=viewer,
-            role=VIEWER,
-            scope_type=ScopeType.PROJECT,
-            scope_id=str(project.pk),
-            cluster_id=project.cluster_id,
-        )
-        return viewer
-
-    return viewer_of
-
-
-@pytest.fixture
-def waits(submit: Any, cluster: Cluster) -> Any:
-    """`waits(source, nodes=…, queues=…, pods=…)`: the workload after the simulated cluster judged it."""
-    Node.objects.all().delete()
-    make = submit
-
-    def waits(source: str, **more: Any) -> Workload:
-        workload: Workload = make(source)
-        _play(cluster, workload, **more)
-        return observe(workload)
-
-    return waits
-
-
-def _play(row: Cluster, workload: Workload, **more: Any) -> None:
-    nodes = more.pop("nodes", None) or four_nodes()
-    queues = more.pop("queues", QUEUES)
-    document = graph_of(workload)
-    levels = {"levels": [{"nodeLabel": label} for label in (ZONE, RACK, HOST)]}
-
-    async def scenario(cluster: Simulated) -> None:
-        await furnish(cluster, nodes, [queue(name, **spec) for name, spec in queues.items()], SPACE)
-        if more.get("topology", True):
-            await cluster.client.create(KAI_TOPOLOGY, manifest(KAI_TOPOLOGY, "topology-1", levels))
-        if more.get("others"):
-            await cluster.client.create(NAMESPACE, manifest(NAMESPACE, "elsewhere"))
-        for pod in more.get("others", ()):
-            await cluster.client.create(POD, pod, "elsewhere")
-        await submit(cluster, document)
-        if more.get("refused"):
-            await cluster.wait_for(lambda: refused(cluster), "the operator's refusal")
-        else:
-            await judged(cluster, SPACE, more.get("pods", 2))
-
-    play(row, scenario)
-
-
-async def refused(cluster: Simulated) -> bool:
-    (found,) = await cluster.objects(DYNAMO_GRAPH_DEPLOYMENT, SPACE)
-    return "not found" in str(found.get("status"))
 
 
 def codes(told: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import reverse
 
 from tests.workloads.simulated import RACK, node, observe
-from tests.workloads.test_diagnosis import codes, graph, waits  # noqa: F401
+from tests.workloads.test_diagnosis import codes, graph
 from workloads.diagnosis_first import REST, Turns
 from workloads.diagnosis_ground import tries_of
 from workloads.diagnosis_telling import told_to
@@ -30,7 +30,7 @@ def test_the_work_of_one_answer_is_bounded_whatever_the_size() -> None:
     assert [tries_of(nodes) for nodes in (1, 1000, 2000, 5000, 100_000)] == [24, 24, 12, 6, 6]
 
 
-def test_list_and_page_say_the_same_on_a_large_cluster(waits: Any, admin: Any) -> None:  # noqa: F811
+def test_list_and_page_say_the_same_on_a_large_cluster(waits: Any, admin: Any) -> None:
     """The scheduler says of cordoned nodes only that there is no room."""
     workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
     told = told_to(admin, workload)
@@ -38,7 +38,7 @@ def test_list_and_page_say_the_same_on_a_large_cluster(waits: Any, admin: Any) -
     assert reason_short(workload.waiting_reason) == told["causes"][0]["title"]
 
 
-def test_until_its_next_turn_a_workload_keeps_what_it_was_told(waits: Any, monkeypatch: Any) -> None:  # noqa: F811
+def test_until_its_next_turn_a_workload_keeps_what_it_was_told(waits: Any, monkeypatch: Any) -> None:
     workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
     before = workload.waiting_reason
     monkeypatch.setattr("workloads.diagnosis_first._turns.take", lambda *given: False)
@@ -48,7 +48,7 @@ def test_until_its_next_turn_a_workload_keeps_what_it_was_told(waits: Any, monke
     assert observe(workload).waiting_reason["code"] != before["code"]
 
 
-def test_the_part_brings_the_header_s_words_with_it(waits: Any, admin: Any, client_of: Any) -> None:  # noqa: F811
+def test_the_part_brings_the_header_s_words_with_it(waits: Any, admin: Any, client_of: Any) -> None:
     workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
     part = reverse("workloads:why", args=[workload.pk])
     text = client_of(admin).get(part, headers={"HX-Request": "true"}).content.decode()

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from tests.workloads.simulated import RACK, ZONE, four_nodes, node, observe
-from tests.workloads.test_diagnosis import SPACE, codes, graph, held_by_others, viewer_of, waits  # noqa: F401
+from tests.workloads.test_diagnosis import codes, graph, held_by_others
 from topology.models import NetworkTopology
 from workloads.diagnosis_telling import told_to
 from workloads.models import Workload
@@ -32,7 +32,7 @@ def page_of(client: Any, workload: Workload) -> str:
 
 
 def test_a_rack_too_small_is_one_truth_in_list_header_panel_and_condition(
-    waits: Any,  # noqa: F811
+    waits: Any,
     admin: Any,
     client_of: Any,
 ) -> None:
@@ -49,7 +49,7 @@ def test_a_rack_too_small_is_one_truth_in_list_header_panel_and_condition(
     assert SHORT in client.get(reverse("workloads:list")).content.decode()
 
 
-def test_with_several_causes_none_is_said_to_be_enough(waits: Any, admin: Any) -> None:  # noqa: F811
+def test_with_several_causes_none_is_said_to_be_enough(waits: Any, admin: Any) -> None:
     nodes = [{**each, "spec": {"unschedulable": True}} for each in four_nodes()]
     queues = {"research": {}, "assistant": {"parent": "research", "limit": 8}}
     both = told_to(admin, waits(graph(), nodes=nodes, queues=queues))
@@ -57,7 +57,7 @@ def test_with_several_causes_none_is_said_to_be_enough(waits: Any, admin: Any) -
     assert "4, with 32 GPUs. With them and the other causes gone it would run." in both["causes"][1]["text"]
 
 
-def test_a_single_cause_is_said_to_be_enough(waits: Any, admin: Any) -> None:  # noqa: F811
+def test_a_single_cause_is_said_to_be_enough(waits: Any, admin: Any) -> None:
     nodes = [{**each, "spec": {"unschedulable": True}} for each in four_nodes()]
     workload = waits(graph(), nodes=nodes)
     (cause,) = told_to(admin, workload)["causes"]
@@ -77,7 +77,7 @@ def move_pool(workload: Workload, levels: list[str]) -> Workload:
 
 @pytest.mark.parametrize("nodes", [8, 70])
 def test_a_pool_that_got_another_topology_does_not_change_what_is_asked_for(
-    waits: Any,  # noqa: F811
+    waits: Any,
     admin: Any,
     client_of: Any,
     nodes: int,
@@ -93,7 +93,7 @@ def test_a_pool_that_got_another_topology_does_not_change_what_is_asked_for(
     assert "has no network topology" not in page
 
 
-def test_a_topology_that_muster_has_no_more_is_named(waits: Any, admin: Any, client_of: Any) -> None:  # noqa: F811
+def test_a_topology_that_muster_has_no_more_is_named(waits: Any, admin: Any, client_of: Any) -> None:
     racks = [node(f"n{index}", f"z1.r{index // 2}") for index in range(70)]
     workload = move_pool(waits(graph(replicas=3, required=RACK), nodes=racks, pods=3), [ZONE])
     NetworkTopology.objects.filter(name="topology-1").delete()
@@ -105,7 +105,7 @@ def test_a_topology_that_muster_has_no_more_is_named(waits: Any, admin: Any, cli
     )
 
 
-def test_whose_pods_come_first_is_not_in_the_row_that_all_may_see(waits: Any, admin: Any) -> None:  # noqa: F811
+def test_whose_pods_come_first_is_not_in_the_row_that_all_may_see(waits: Any, admin: Any) -> None:
     held = [held_by_others("n0", 8), held_by_others("n2", 8)]
     workload = waits(graph(required=RACK), others=held)
     assert codes(told_to(admin, workload)) == ["LevelFull"]
