@@ -14,6 +14,9 @@ from clusters.operators.objects import (
     spec_of,
     status_of,
 )
+from scheduling.objects import read_toleration
+from scheduling.selectors import untolerated
+from scheduling.structs import Taint
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.exporters.load import devices
@@ -25,6 +28,7 @@ GPU = "nvidia.com/gpu"
 UNHEALTHY_GPUS = "simulator.muster/unhealthy-gpus"
 """Node annotation: how many of its GPUs the device plugin reports as unhealthy."""
 UNREACHABLE = "node.kubernetes.io/unreachable"
+EVICTING = Taint(UNREACHABLE, "NoExecute")
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
@@ -71,7 +75,8 @@ class NodeLifecycle(Controller):
         await self._patch(node, {"spec": {"taints": taints}}, done=spec_of(node).get("taints") == taints)
 
     async def _evict_pods(self, node: Object) -> float | None:
-        """Pods turn unready at once and are deleted after the eviction time; nobody confirms that deletion."""
+        """Pods turn unready at once and are deleted after the eviction time; nobody confirms that deletion. Those that
+        tolerate it, as a DaemonSet's do, stay."""
         loop_after = None
         condition = find_condition(node, "Ready") or {}
         since = self.context.now().timestamp() - _seconds(condition.get("lastTransitionTime"), self.context)
@@ -82,6 +87,8 @@ class NodeLifecycle(Controller):
                 _, conditions = status_at(Step.LOST, pod, self.context.timestamp())
                 wanted = [c for c in conditions if c["type"] in ("Ready", "ContainersReady")]
                 await self.context.put_status(POD, pod, {}, wanted)
+            if _stays(pod):
+                continue
             left = self.context.options.unreachable_eviction_s - since
             if left > 0:
                 loop_after = left
@@ -159,6 +166,12 @@ class NodeLifecycle(Controller):
         for node in now | self._faulty:
             self.queue.add(("", node))
         self._faulty = now
+
+
+def _stays(pod: Object) -> bool:
+    """Whether it tolerates an unreachable node without an end."""
+    endless = [each for each in spec_of(pod).get("tolerations") or () if each.get("tolerationSeconds") is None]
+    return untolerated([EVICTING], map(read_toleration, endless)) is None
 
 
 def _seconds(moment: str | None, context: Context) -> float:

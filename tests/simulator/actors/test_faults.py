@@ -59,6 +59,33 @@ def test_pods_of_a_lost_node_start_elsewhere_and_the_node_comes_back(play):
     play(scenario)
 
 
+def test_a_pod_that_tolerates_it_stays_on_a_lost_node_and_is_ready_again(play):
+    """As a DaemonSet's pods do: of its tolerations only one without an end keeps it."""
+
+    async def scenario(cluster):
+        kept, goes = pod("kept"), pod("goes")
+        kept["spec"] |= {"nodeName": "gpu-a1-1", "tolerations": [{"operator": "Exists"}]}
+        goes["spec"] |= {"nodeName": "gpu-a1-1", "tolerations": [{"operator": "Exists", "tolerationSeconds": 300}]}
+        for each in (kept, goes):
+            await cluster.client.create(POD, each, "team")
+        await cluster.running(2)
+
+        cluster.faults.switch_on("node-lost", {"node": "gpu-a1-1"})
+
+        async def evicted():
+            return {p["metadata"]["name"] for p in await cluster.pods() if "deletionTimestamp" in p["metadata"]}
+
+        await cluster.wait_for(lambda: equals(evicted, {"goes"}))
+        cluster.faults.switch_off("node-lost")
+
+        async def left():
+            return {p["metadata"]["name"] for p in await cluster.pods() if is_ready(p)}
+
+        await cluster.wait_for(lambda: equals(left, {"kept"}))
+
+    play(scenario)
+
+
 @pytest.mark.parametrize("fault", ["api-down", "connection-dropped"])
 def test_actors_outlive_their_watches_and_go_on_when_they_are_back(play, fault):
     async def scenario(cluster):
