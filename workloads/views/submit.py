@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
+from core.edit_forms import opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
@@ -54,10 +55,11 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "workloads:update", workload.scope)
     source = request.POST.get("source", workload.source).replace("\r\n", "\n")
     checks, manifest = edit_checks(workload, source)
+    generation = opened_generation(request, workload)
     if request.POST.get("action") == "save" and not any(check.status == "bad" for check in checks):
         try:
             services.update_workload(
-                actor_of(request), workload=workload, source=source, expected_generation=_generation(request)
+                actor_of(request), workload=workload, source=source, expected_generation=generation
             )
         except (Stale, Conflict) as error:
             checks = (Check("Stale", "bad", "", error.message), *checks)
@@ -66,19 +68,13 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
             return redirect("workloads:detail", workload.pk)
     refused = request.POST.get("action") == "save"
     context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
-    context["generation"] = request.POST.get("generation", workload.generation)
     context |= {
+        "generation": generation,
         "problems": marks_of(checks),
         "crumbs": _crumbs(workload),
         "blocking": [check for check in checks if check.status == "bad"],
     }
     return render(request, "workloads/edit.html", context, status=422 if refused else 200)
-
-
-def _generation(request: HttpRequest) -> int:
-    """The generation that the form was opened with; 0, which none has, where it is not said."""
-    text = request.POST.get("generation", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else 0
 
 
 def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str]:
