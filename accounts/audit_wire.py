@@ -7,6 +7,7 @@ from accounts.audit_changes import changes_of
 from accounts.models import AuditEntry, Outcome, UserKind
 from accounts.scopes import TENANT_ID
 from core.filters import Filter
+from core.moments import rfc3339
 
 # Actions of ours that Run:ai's document has no word for are updates there.
 ACTIONS = ("create", "update", "delete", "sign-in", "sign-out", "reset-password")
@@ -48,7 +49,7 @@ def entry_json(entry: AuditEntry, base: str) -> dict[str, Any]:
     """
     document: dict[str, Any] = {
         "id": str(uuid.uuid5(_IDS, str(entry.pk))),
-        "timestamp": entry.at.isoformat().replace("+00:00", "Z"),
+        "timestamp": rfc3339(entry.at, "microseconds"),
         "tenant_id": TENANT_ID,
         "subject": entry.subject,
         "subject_type": "User" if entry.subject_type == UserKind.PERSON else "App",

@@ -18,6 +18,7 @@ from clusters.rbac import NAMESPACE, missing_permissions, without
 from clusters.removal import removed
 from core.conditions import Condition
 from core.errors import MusterError
+from core.moments import rfc3339
 from core.reconciling import Outcome
 
 AGAIN = timedelta(seconds=30)
@@ -40,7 +41,7 @@ def sync_cluster(cluster: Cluster, gateway: Gateway) -> Outcome:
     version = gateway.server_version()
     served = gateway.served_resources()
     found = _components(gateway, served)
-    components = with_since(found, cluster.components, now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    components = with_since(found, cluster.components, rfc3339(now))
     missing = [item for item in found if item.health == "missing" and BY_KEY[item.key].required]
     degraded = [item for item in found if item.health == "degraded"]
     return Outcome(

@@ -18,6 +18,7 @@ from clusters.models import Cluster
 from controlplane import heartbeats
 from core import broker
 from core.conditions import find
+from core.moments import rfc3339
 
 SIMULATOR_SECONDS = 1.0
 
@@ -83,7 +84,7 @@ def _process(kind: str) -> Part:
     age = _age(at)
     if age <= heartbeats.STALE_AFTER:
         return Part(kind, healthy=True, age=age)
-    return Part(kind, healthy=False, message=f"No {kind} has given a sign since {at:%Y-%m-%dT%H:%M:%SZ}.", age=age)
+    return Part(kind, healthy=False, message=f"No {kind} has given a sign since {rfc3339(at)}.", age=age)
 
 
 def _simulator() -> list[Part]:
@@ -111,7 +112,7 @@ def _watcher(cluster: Cluster) -> Part:
     name = f"watcher of {cluster.name}"
     until = cluster.watcher_until
     if until is None or until < timezone.now():
-        since = f" since {until:%Y-%m-%dT%H:%M:%SZ}" if until else ""
+        since = f" since {rfc3339(until)}" if until else ""
         return Part(name, healthy=False, message=f"Nobody watches the cluster{since}.", required=False)
     errors = [f"{kind}: {state['error']}" for kind, state in sorted(cluster.streams.items()) if state.get("error")]
     at = cluster.last_contact_at

@@ -17,6 +17,7 @@ from core import leases, live
 from core.conditions import Condition, merge
 from core.errors import MusterError
 from core.models import DesiredState
+from core.moments import rfc3339
 
 log = structlog.get_logger(__name__)
 
@@ -108,7 +109,7 @@ def _status(row: DesiredState, outcome: Outcome) -> dict[str, Any]:
     return {
         **outcome.columns,
         "phase": outcome.phase,
-        "conditions": merge(row.conditions, outcome.conditions, generation=row.generation, now=_rfc3339(now)),
+        "conditions": merge(row.conditions, outcome.conditions, generation=row.generation, now=rfc3339(now)),
         "observed_generation": row.generation,
         "failures": 0,
     }
@@ -128,9 +129,5 @@ def _finish_failed(reconciler: Reconciler, row: DesiredState, taken: leases.Clai
         arguments=(("retry", "yes" if error.retryable else "no"),),
     )
     previous = [c for c in row.conditions if c["type"] == "Synced"]
-    conditions = kept + merge(previous, [synced], generation=row.generation, now=_rfc3339(timezone.now()))
+    conditions = kept + merge(previous, [synced], generation=row.generation, now=rfc3339(timezone.now()))
     return _finish(row, taken, {"conditions": conditions, "failures": failures}, again)
-
-
-def _rfc3339(moment: Any) -> str:
-    return str(moment.strftime("%Y-%m-%dT%H:%M:%SZ"))

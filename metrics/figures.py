@@ -1,10 +1,10 @@
 """Series as plotly JSON, drawn by static/js/charts.js. Colours are token names. Pure."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from core.moments import rfc3339
 from metrics.series import Point
 
 Figure = dict[str, Any]
@@ -66,12 +66,8 @@ def _with_gaps(points: Sequence[Point], gap_seconds: float) -> tuple[list[str], 
         if after is None:
             continue
         if before is not None and (after.at - before.at).total_seconds() > gap_seconds:
-            moments.append(_text(before.at))
+            moments.append(rfc3339(before.at))
             values.append(None)
-        moments.append(_text(after.at))
+        moments.append(rfc3339(after.at))
         values.append(None if after.average is None else round(after.average, 1))
     return moments, values
-
-
-def _text(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

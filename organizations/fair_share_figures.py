@@ -5,6 +5,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from core.moments import rfc3339
+
 Point = tuple[datetime, float | None]
 
 COLOURS = {
@@ -51,12 +53,8 @@ def _coordinates(points: Sequence[Point], gap_seconds: float) -> dict[str, list[
         if here is None:
             continue
         if before is not None and (here[0] - before[0]).total_seconds() > gap_seconds:
-            xs.append(_text(before[0]))
+            xs.append(rfc3339(before[0]))
             ys.append(None)
-        xs.append(_text(here[0]))
+        xs.append(rfc3339(here[0]))
         ys.append(here[1])
     return {"x": xs, "y": ys}
-
-
-def _text(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,6 +13,7 @@ import msgspec
 from clusters.models import Cluster, Node
 from clusters.names import DEFAULT_NODE_POOL
 from clusters.snapshot import Shard, shard_snapshot
+from core.moments import rfc3339
 from scheduling.impact import Impact, Move, compare
 from scheduling.impact_edits import (
     cordoned,
@@ -57,7 +58,7 @@ def shown(label: str, shard: Shard, found: Impact, names: Names) -> Shown:
         "queues": [_queue(move, label, names) for move in found.moves[:MOST_SHOWN]],
         "gpus": {"before": plain(found.total_before), "after": plain(found.total_after)},
         "unchecked": found.unchecked,
-        "observedAt": shard.observed_at.isoformat() if shard.observed_at else None,
+        "observedAt": rfc3339(shard.observed_at, "microseconds"),
         "unknown": list(shard.unknown),
     }
 

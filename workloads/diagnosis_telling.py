@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.permissions import has_right
+from core.moments import rfc3339
 from core.templatetags.quantities import number
 from scheduling.diagnosis_scene import Outcome
 from scheduling.diagnosis_structs import Cause, Holder
@@ -56,7 +57,7 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
         "workloadId": str(workload.pk),
         "state": diagnosis.state,
         "settling": diagnosis.settling,
-        "observedAt": diagnosis.observed_at.isoformat().replace("+00:00", "Z") if diagnosis.observed_at else None,
+        "observedAt": rfc3339(diagnosis.observed_at, "microseconds"),
         "verdict": _verdict(namer, diagnosis, causes),
         "causes": causes,
         "remedies": _remedies(namer, workload, diagnosis.groups),

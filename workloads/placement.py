@@ -17,6 +17,7 @@ from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_POD_GROUP, PRIORI
 from clusters.models import Cluster, ClusterObject
 from clusters.snapshot import Shard
 from core.errors import InvalidInput
+from core.moments import rfc3339
 from organizations.models import Project, Quota
 from scheduling.objects import read_priorities
 from scheduling.preview import PreparedShard
@@ -137,7 +138,7 @@ def _sources(shard: Shard, now: datetime) -> Json:
     """How old the data is, and what it cannot tell."""
     at = shard.observed_at
     return {
-        "observedAt": at.isoformat() if at else None,
+        "observedAt": rfc3339(at, "microseconds"),
         "ageSeconds": max(int((now - at).total_seconds()), 0) if at else None,
         "unknown": list(shard.unknown),
     }

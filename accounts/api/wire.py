@@ -11,6 +11,7 @@ from accounts.roles import ACTIONS, BY_NAME, CUSTOM_ROLES_FROM, GROUP_OF, PREDEF
 from accounts.scopes import TENANT_ID
 from accounts.selectors import GROUP
 from core.errors import InvalidInput, NotFound
+from core.moments import rfc3339
 
 
 def user_json(user: User) -> dict[str, Any]:
@@ -19,9 +20,9 @@ def user_json(user: User) -> dict[str, Any]:
         "id": str(user.pk),
         "username": user.email,
         "createdBy": user.created_by,
-        "createdAt": moment(user.created_at),
-        "updatedAt": moment(user.updated_at),
-        "lastLogin": moment(user.last_login),
+        "createdAt": rfc3339(user.created_at, "microseconds"),
+        "updatedAt": rfc3339(user.updated_at, "microseconds"),
+        "lastLogin": rfc3339(user.last_login, "microseconds"),
         "isLocal": user.is_local,
         "groups": user.groups,
     }
@@ -37,9 +38,9 @@ def service_account_json(account: User) -> dict[str, Any]:
         "enabled": account.is_active,
         "tenantId": TENANT_ID,
         "createdBy": account.created_by,
-        "createdAt": moment(account.created_at),
-        "updatedAt": moment(account.updated_at),
-        "lastLogin": moment(account.last_login),
+        "createdAt": rfc3339(account.created_at, "microseconds"),
+        "updatedAt": rfc3339(account.updated_at, "microseconds"),
+        "lastLogin": rfc3339(account.last_login, "microseconds"),
     }
 
 
@@ -49,8 +50,8 @@ def access_key_json(key: AccessKey, *, owned: bool = False) -> dict[str, Any]:
         "id": str(key.pk),
         "name": key.name,
         "clientId": key.client_id,
-        "createdAt": moment(key.created_at),
-        "lastLogin": moment(key.last_used_at),
+        "createdAt": rfc3339(key.created_at, "microseconds"),
+        "lastLogin": rfc3339(key.last_used_at, "microseconds"),
     }
     return {**document, "createdBy": key.user.email} if owned else document
 
@@ -58,7 +59,7 @@ def access_key_json(key: AccessKey, *, owned: bool = False) -> dict[str, Any]:
 def role_json(role: Role | PredefinedRole) -> dict[str, Any]:
     """Schema `RoleV1`."""
     custom = isinstance(role, Role)
-    made = moment(role.created_at) if isinstance(role, Role) else "1970-01-01T00:00:00Z"
+    made = rfc3339(role.created_at, "microseconds") if isinstance(role, Role) else "1970-01-01T00:00:00Z"
     return {
         "id": role_number(role),
         "name": role.name,
@@ -68,7 +69,7 @@ def role_json(role: Role | PredefinedRole) -> dict[str, Any]:
         "enabled": role.enabled if isinstance(role, Role) else True,
         "effectiveEnabled": role.enabled if isinstance(role, Role) else True,
         "createdAt": made,
-        "updatedAt": moment(role.updated_at) if isinstance(role, Role) else made,
+        "updatedAt": rfc3339(role.updated_at, "microseconds") if isinstance(role, Role) else made,
         "createdBy": role.created_by if isinstance(role, Role) else "Muster",
     }
 
@@ -124,8 +125,8 @@ def rule_json(rule: AccessRule, names: Mapping[tuple[str, str], str]) -> dict[st
         "scopeId": rule.scope_id or TENANT_ID,
         "scopeType": rule.scope_type,
         "scopeName": names.get((rule.scope_type, rule.scope_id), ""),
-        "createdAt": moment(rule.created_at),
-        "updatedAt": moment(rule.created_at),
+        "createdAt": rfc3339(rule.created_at, "microseconds"),
+        "updatedAt": rfc3339(rule.created_at, "microseconds"),
         "createdBy": rule.created_by,
         "tenantId": int(TENANT_ID),
         "status": {"phase": "Ready"},
@@ -195,8 +196,3 @@ def read_time(body: Mapping[str, Any], name: str) -> datetime | None:
     if found is None or found.tzinfo is None:
         raise InvalidInput.of(name, "This is not a time", "2026-11-29T14:00:00Z")
     return found
-
-
-def moment(at: datetime | None) -> str | None:
-    """RFC 3339 in UTC."""
-    return at.isoformat().replace("+00:00", "Z") if at else None

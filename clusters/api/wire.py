@@ -1,7 +1,6 @@
 """Run:ai's JSON of clusters and nodes (`runai-openapi.json`: DisplayedCluster, Node), both ways."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from clusters.addresses import check_server
@@ -11,6 +10,7 @@ from clusters.kubeconfig import ClusterAccess, check_pem, check_token, read_kube
 from clusters.models import Cluster
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput
+from core.moments import rfc3339
 
 TENANT = 1
 STATES = ("WaitingToConnect", "Connected", "Disconnected", "MissingPrerequisites", "ServiceIssues")
@@ -89,11 +89,6 @@ def read_text(body: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput.of(name, "This is not a text", "a string")
     return value
-
-
-def rfc3339(moment: datetime | None) -> str | None:
-    """A moment in UTC, or null."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
 
 
 def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
 from clusters.kube.matching import merge_patch, selects
 from clusters.names import check_object_name
 from clusters.rbac import needed_permissions
+from core.moments import rfc3339
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _Key = tuple[str, str, str, str]  # group, plural, namespace, name
@@ -326,7 +327,7 @@ class FakeGateway:
         return self._clock
 
     def _tick(self) -> str:
-        return (EPOCH + timedelta(seconds=self._next())).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return rfc3339(EPOCH + timedelta(seconds=self._next()))
 
 
 class _Counted:

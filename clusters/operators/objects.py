@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from clusters.kinds import Kind
@@ -114,11 +114,6 @@ def fingerprint(value: Any, length: int = 20) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
-def timestamp(moment: datetime) -> str:
-    """RFC 3339 in whole seconds, as metav1.Time."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def parse_timestamp(text: str) -> datetime:
-    """The inverse of `timestamp`; also takes metav1.MicroTime. Raises ValueError."""
+    """A moment of Kubernetes: metav1.Time or MicroTime. Raises ValueError."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))

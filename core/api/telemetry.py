@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from core.errors import Fault, InvalidInput
+from core.moments import rfc3339
 
 MAX_GROUPS = 2
 UNKNOWN_FILTER: Mapping[int, str] = {404: "What is filtered by is absent, or outside of what you may see."}
@@ -77,7 +78,7 @@ def telemetry_json(asked: TelemetryQuery, facts: Iterable[Fact], at: datetime | 
             sums[key] = sums.get(key, Decimal(0)) + Decimal(str(fact.amount))
     values = [_value(asked.group_by, key, amount) for key, amount in sums.items()]
     moment = at or timezone.now()
-    return {"type": asked.type, "timestamp": moment.strftime("%Y-%m-%dT%H:%M:%SZ"), "values": values}
+    return {"type": asked.type, "timestamp": rfc3339(moment), "values": values}
 
 
 def _value(names: Sequence[str], key: Sequence[Group], amount: Decimal) -> dict[str, Any]:

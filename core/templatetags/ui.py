@@ -14,6 +14,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from core.moments import rfc3339
 from core.templatetags.icons import icon
 
 register = template.Library()
@@ -146,7 +147,7 @@ def _time(value: datetime, text: str, kind: str) -> SafeString:
     utc = value.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{}" data-time="{}">{}</time>',
-        utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rfc3339(utc),
         utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
         kind,
         text,

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.errors import Fault, InvalidInput
+from core.moments import rfc3339
 
 WEEK_HOURS = 168
 SHORT_HOURS = 6
@@ -105,7 +106,7 @@ def answer(asked: Query, lines: Iterable[Line]) -> Response:
 def _entry(asked: Query, line: Line) -> dict[str, Any]:
     points = [(at, value) for at, value in line.values if asked.start <= at <= asked.end]
     values = [
-        {"value": f"{value:.4g}", "timestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        {"value": f"{value:.4g}", "timestamp": rfc3339(at)}
         for at, value in _thinned(points, asked.samples)
         if value is not None
     ]

@@ -25,6 +25,7 @@ from core.api.shapes import Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
+from core.moments import rfc3339
 from metrics import reports
 from metrics.api.query import YEARS
 from metrics.api.shapes import Availability, ReportCreation, ReportList, ReportShape
@@ -132,12 +133,12 @@ def find(request: Request, report_id: str) -> Report:
 
 def report_json(report: Report) -> dict[str, Any]:
     """Schema Report."""
-    made = report.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = rfc3339(report.created_at)
     return {
         "id": str(report.pk),
         "name": report.name,
-        "start": report.start.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "end": report.end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "start": rfc3339(report.start),
+        "end": rfc3339(report.end),
         "groupBy": report.group_by or None,
         "filterBy": report.filters,
         "tenantId": TENANT,

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.api.bodies import check_keys
 from core.errors import InvalidInput, NotFound
+from core.moments import rfc3339
 from organizations.models import ProjectSecret
 from organizations.secrets import HUGGING_FACE_KEYS, HUGGING_FACE_NAMES, SecretKind
 
@@ -85,9 +86,9 @@ def meta_json(secret: ProjectSecret) -> dict[str, Any]:
         "clusterId": str(project.cluster_id),
         "tenantId": TENANT,
         "createdBy": secret.created_by or "unknown",
-        "createdAt": _rfc3339(secret.created_at),
+        "createdAt": rfc3339(secret.created_at, "microseconds"),
         "updatedBy": secret.created_by or "unknown",
-        "updatedAt": _rfc3339(secret.updated_at),
+        "updatedAt": rfc3339(secret.updated_at, "microseconds"),
     }
 
 
@@ -136,7 +137,3 @@ def _text(spec: Mapping[str, Any], field: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInput.of(f"spec.{field}", "Required parameter is missing", "a string that is not empty")
     return value
-
-
-def _rfc3339(moment: Any) -> str:
-    return str(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))

@@ -19,9 +19,9 @@ from accounts.permissions import require
 from core.api.ids import number_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
+from core.moments import rfc3339
 from organizations import fair_share_history as recorded
 from organizations.api.shapes import FairShare, FairShareHistory
-from organizations.api.wire import rfc3339
 from organizations.fair_share import (
     RESOURCES,
     Board,
@@ -93,7 +93,7 @@ class FairShareHistoryView(ApiView):
         moments = list(recorded.history(pool, _start(request)))
         points, priorities = recorded.series(moments, queue, resource), recorded.priorities(moments, queue)
         values = [
-            {"at": rfc3339(at), "priority": priorities[at], **_amounts(resource, amounts)}
+            {"at": rfc3339(at, "microseconds"), "priority": priorities[at], **_amounts(resource, amounts)}
             for at, amounts in points
             if amounts
         ]
@@ -136,7 +136,7 @@ def board_json(board: Board, resource: str) -> dict[str, Any]:
     return {
         "nodePool": {"id": str(board.pool.pk), "name": board.pool.name},
         "resource": resource,
-        "observedAt": rfc3339(board.shard.observed_at) if board.shard.observed_at else None,
+        "observedAt": rfc3339(board.shard.observed_at, "microseconds"),
         "unknown": list(board.shard.unknown),
         "total": as_number(totals.shared),
         "capacity": as_number(totals.capacity),

@@ -43,11 +43,6 @@ def _flat(value: Any) -> list[Any]:
     return [value is not None]
 
 
-def rfc3339(moment: Any) -> str:
-    """A moment as the API prints it."""
-    return str(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
-
-
 def read_text(body: Mapping[str, Any], key: str, *, required: bool = False) -> str | None:
     """A string of the body; None where it is absent or null. Raises `InvalidInput` naming it."""
     value = body.get(key)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusters.kinds import Kind
-from clusters.operators.objects import contains, key_of, merged_conditions, status_of, timestamp
+from clusters.operators.objects import contains, key_of, merged_conditions, status_of
+from core.moments import rfc3339
 from simulator.actors.events import EventRecorder
 from simulator.actors.informer import InformerSet
 from simulator.actors.options import ActorOptions
@@ -34,7 +35,7 @@ class Context:
         return datetime.now(UTC)
 
     def timestamp(self) -> str:
-        return timestamp(self.now())
+        return rfc3339(self.now())
 
     async def wait_up(self, component: str) -> None:
         """Returns once the fault `operator-down` is off for the component."""

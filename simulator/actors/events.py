@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from clusters.kinds import EVENT, Kind
-from clusters.operators.objects import fingerprint, timestamp
+from clusters.operators.objects import fingerprint
+from core.moments import rfc3339
 from simulator.client import KubeClient, KubeError, Object
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ class EventRecorder:
     async def _write(self, event: _Pending) -> None:
         loop_time = asyncio.get_running_loop().time()
         known = self._written.get(event.signature)
-        now = timestamp(self._now())
+        now = rfc3339(self._now())
         if known is None:
             known = _Written(f"{event.metadata['name']}.{event.signature}", now, written_at=loop_time)
             self._written[event.signature] = known

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from core.moments import rfc3339
 from simulator.api import admission
 from simulator.api.core_strategies import CRDS
 from simulator.api.errors import conflict
@@ -109,7 +110,7 @@ def _mark(server: "Server", target: Target, entry: Entry, finalizers: list[str],
     is_pod = target.resource.storage == ("", "pods")
     shortened = is_pod and metadata.get("deletionGracePeriodSeconds", grace) != grace
     if "deletionTimestamp" not in metadata or shortened:
-        metadata["deletionTimestamp"] = server.stamp(server.time() + timedelta(seconds=grace))
+        metadata["deletionTimestamp"] = rfc3339(server.time() + timedelta(seconds=grace))
         metadata["deletionGracePeriodSeconds"] = grace
         if "generation" in metadata:
             metadata["generation"] = int(metadata["generation"]) + 1

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
+from core.moments import rfc3339
 from simulator.api.errors import bad_request
 from simulator.client import Object
 
@@ -167,7 +168,7 @@ def _time(value: bytes | int) -> str | None:
     seconds = dict(_fields(_bytes(value))).get(1)
     if seconds is None:
         return None
-    return datetime.fromtimestamp(_signed(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(datetime.fromtimestamp(_signed(seconds), UTC))
 
 
 def _fields(raw: bytes) -> Iterator[tuple[int, bytes | int]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from core.moments import rfc3339
 from simulator.api import core_kinds, crds, writing
 from simulator.api.errors import ApiError
 from simulator.api.hooks import ServerHooks
@@ -53,10 +54,7 @@ class Server:
 
     def now(self) -> str:
         """The time as objects carry it, RFC 3339 in whole seconds."""
-        return self.stamp(self.time())
-
-    def stamp(self, moment: datetime) -> str:
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return rfc3339(self.time())
 
     def new_uid(self) -> str:
         return str(uuid.uuid4())

@@ -6,6 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from core.moments import rfc3339
 from simulator.api import encoding, garbage, logs, patching, pods, proxying, scaling
 from simulator.api.errors import ApiError, bad_request, field_invalid, field_unsupported, invalid
 from simulator.api.http import JSON, bytes_response, json_response, parse_body, parse_patch, read_body
@@ -105,7 +106,7 @@ async def _token(server: Server, request: Request, target: Target, path: Resourc
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": metadata,
         "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
-        "status": {"token": token, "expirationTimestamp": server.stamp(expires)},
+        "status": {"token": token, "expirationTimestamp": rfc3339(expires)},
     }
     return json_response(issued, 201)
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from clusters.kinds import DEPLOYMENT, NODE, POD
-from clusters.operators.objects import merged_conditions, timestamp
+from clusters.operators.objects import merged_conditions
+from core.moments import rfc3339
 from simulator.actors.kubelet.lifecycle import Step, address_of, status_at
 from simulator.client import KubeClient, KubeError, Object
 from simulator.fleets.hardware import node_address
@@ -52,7 +53,7 @@ async def load_fleet(client: KubeClient, name: str) -> int:
 
 def restore_fleet(store: BulkStore, name: str) -> Iterator[Entry]:
     """Fills the empty collections of nodes, pods and pod groups at once; yields the rest, to be created as usual."""
-    now = timestamp(datetime.now(UTC))
+    now = rfc3339(datetime.now(UTC))
     bulk: dict[CollectionName, list[Object]] = {}
     version = store.resource_version
     for kind, manifest in FLEETS[name]():
@@ -88,7 +89,7 @@ def _running(pod: Object) -> Object:
     containers = pod["spec"]["containers"]
     known = _RUNNING.get(id(containers))
     if known is None or known[0] is not containers:
-        now = timestamp(datetime.now(UTC))
+        now = rfc3339(datetime.now(UTC))
         identified = {**pod, "metadata": {"uid": pod["metadata"]["name"], **pod["metadata"]}}
         status, conditions = status_at(Step.READY, identified, now)
         shared = {**status, "qosClass": "BestEffort", "conditions": merged_conditions((), conditions, now)}
@@ -106,7 +107,7 @@ def _available(deployment: Object) -> Object:
         "reason": "MinimumReplicasAvailable",
         "message": "Deployment has minimum availability.",
     }
-    now = timestamp(datetime.now(UTC))
+    now = rfc3339(datetime.now(UTC))
     return {
         "observedGeneration": 1,
         "replicas": replicas,

@@ -8,6 +8,7 @@ from clusters.models import Node
 from clusters.names import NODE_POOL_LABEL
 from core.api.bodies import check_keys
 from core.errors import Fault, InvalidInput, NotFound
+from core.moments import rfc3339
 from topology.findings import Finding, find
 from topology.models import NetworkTopology, NodePool
 from topology.selectors import TopologyRow, node_facts
@@ -45,7 +46,7 @@ def topology_json(row: TopologyRow) -> dict[str, Any]:
         "name": row.name,
         "clusterId": str(row.cluster.pk),
         "levels": list(row.levels),
-        "createdAt": rfc3339(row.created_at),
+        "createdAt": rfc3339(row.created_at, "microseconds"),
         "createdBy": row.made_by,
         "phase": row.phase,
         "source": row.source,
@@ -82,7 +83,7 @@ def pool_json(pool: NodePool, nodes: Sequence[str]) -> dict[str, Any]:
     strategy = {"cpu": pool.cpu_placement_strategy, "gpu": pool.gpu_placement_strategy}
     scheduling = {"placementStrategy": strategy, "minGuaranteedRuntime": pool.min_guaranteed_runtime or None}
     topology = pool.network_topology
-    at = {"createdAt": rfc3339(pool.created_at), "updatedAt": rfc3339(pool.updated_at)}
+    at = {"createdAt": rfc3339(pool.created_at, "microseconds"), "updatedAt": rfc3339(pool.updated_at, "microseconds")}
     return {
         "id": str(pool.pk),
         "tenantId": TENANT,
@@ -146,11 +147,6 @@ def _phase_message(conditions: Sequence[Mapping[str, Any]]) -> str:
         if (c["status"] == "True") == (c["type"] in ("TopologyMismatch", "Overlap", "UnknownPools"))
     ]
     return " ".join(str(c["message"]) for c in wrong)
-
-
-def rfc3339(moment: Any) -> str:
-    """A moment as the API prints it."""
-    return str(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
 
 
 def read_text(body: Mapping[str, Any], key: str) -> str:

@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from accounts.requests import actor_of
-from clusters.api.wire import rfc3339
 from clusters.models import Cluster
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
@@ -18,6 +17,7 @@ from core.api.ids import uuid_of
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.filters import Filter
+from core.moments import rfc3339
 from scheduling.version import engine_version
 from workloads import agreement_tally, agreement_words
 from workloads.agreement_file import download_case, file_response

@@ -17,6 +17,7 @@ from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
+from core.moments import rfc3339
 from workloads import observed, selectors
 from workloads.api import wire
 from workloads.api.listing import shown_workload
@@ -128,7 +129,7 @@ def event_shape(event: ClusterEvent) -> EventShape:
         uid=event.involved_uid, kind=event.involved_kind, name=event.involved_name, namespace=event.namespace
     )
     return EventShape(
-        created_at=wire.rfc3339(event.last_seen_at),
+        created_at=rfc3339(event.last_seen_at),
         type=event.type,
         cluster_id=str(event.cluster_id),
         message=event.message,

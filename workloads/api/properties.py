@@ -19,9 +19,9 @@ from core.api.ids import uuid_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
+from core.moments import rfc3339
 from workloads.api.listing import CATEGORY, KIND
 from workloads.api.shapes import CategoryList, CategoryShape, TypeList, TypeShape, WorkloadPriorityList
-from workloads.api.wire import rfc3339
 
 # Fixed by what they name, so that every installation gives the same id.
 _NAMESPACE = uuid.UUID("a5f0a4c1-6f0e-4f55-8a7e-5c6f2f3f6d21")

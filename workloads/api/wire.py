@@ -5,13 +5,13 @@ import binascii
 import secrets
 import string
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Literal
 
 from clusters.models import Pod
 from core.api.shapes import UNSET
 from core.conditions import find
 from core.errors import InvalidInput
+from core.moments import rfc3339
 from workloads import document as documents
 from workloads.api.listing import CATEGORY, PHASE_REASONS, TENANT, shown_workload
 from workloads.api.observed_shapes import Container, PodRequest, PodShape
@@ -60,7 +60,7 @@ def workload_detailed(workload: Workload) -> WorkloadDetailed:
         additional_fields=AdditionalFields(
             roles=workload.roles,
             placement=workload.placement,
-            waiting_since=rfc3339(workload.waiting_since) if workload.waiting_since else None,
+            waiting_since=rfc3339(workload.waiting_since),
             waiting_reason=reason,
             conditions=workload.conditions,
         ),
@@ -117,7 +117,7 @@ def pod_shape(workload: Workload, pod: Pod, *, named: bool = True) -> PodShape:
         k8s_phase_updated_at=created,
         created_at=created,
         updated_at=created,
-        deleted_at=rfc3339(pod.deletion_requested_at) if pod.deletion_requested_at else None,
+        deleted_at=rfc3339(pod.deletion_requested_at),
         node_name=pod.node_name or None,
         ip=pod.address or None,
         requested_node_pools=[workload.node_pool.name],
@@ -183,11 +183,6 @@ def with_metadata(source: str, metadata: Mapping[str, Any]) -> str:
             raise InvalidInput.of("metadata.preemptibility", "it is not allowed", ", ".join(Preemptibility.values))
         changes[("spec", "labels", PREEMPTIBILITY_LABEL)] = metadata["preemptibility"]
     return documents.edit(source, changes) if changes else source
-
-
-def rfc3339(moment: datetime) -> str:
-    """A time as the API writes it."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _name(metadata: Mapping[str, Any]) -> str:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from clusters.kinds import KAI_POD_GROUP, POD, Kind
-from clusters.operators.objects import annotations_of, spec_of, status_of, timestamp
+from clusters.operators.objects import annotations_of, spec_of, status_of
+from core.moments import rfc3339
 from scheduling.objects import LAST_EVICTION, LAST_START, STALE_SINCE
 from scheduling.structs import Condition, CycleResult, Event, PodCondition, QueueDetails, Reason, Resources
 from simulator.actors.context import Context
@@ -160,7 +161,7 @@ class DecisionWriter:
     async def _write_stale(self, stale: Mapping[str, float]) -> None:
         for key, since in stale.items():
             group = self._cache.group_object(key)
-            moment = timestamp(datetime.fromtimestamp(since, UTC))
+            moment = rfc3339(datetime.fromtimestamp(since, UTC))
             if group is not None and annotations_of(group).get(STALE_SINCE) != moment:
                 await self._annotate(key, {STALE_SINCE: moment})
 

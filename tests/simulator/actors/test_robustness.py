@@ -5,7 +5,7 @@ import contextlib
 from datetime import timedelta
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, EVENT, KAI_POD_GROUP, NODE, POD
-from clusters.operators.objects import timestamp
+from core.moments import rfc3339
 from simulator.actors.context import Context
 from simulator.actors.event_expiry import EventExpiry
 from simulator.actors.informer import Informer
@@ -141,7 +141,7 @@ def test_events_older_than_an_hour_go_and_younger_ones_stay(play):
     async def scenario(cluster):
         context = Context(cluster.client, cluster.options)
         for name, age in (("old", 3700), ("young", 3500)):
-            moment = timestamp(context.now() - timedelta(seconds=age))
+            moment = rfc3339(context.now() - timedelta(seconds=age))
             body = {
                 "apiVersion": "v1",
                 "kind": "Event",
