@@ -210,8 +210,10 @@ def test_any_text_is_an_invalid_token_and_nothing_worse(text):
 
 
 def test_a_wrong_bearer_token_is_401_and_never_anonymous_or_the_session(person, client_of):
-    answer = client_of(person).get("/api/v1/nothing", headers={"Authorization": "Bearer x"})
-    assert answer.status_code == 404  # no such path: the same for everybody
+    client = client_of(person)
+    assert client.get("/api/v1/clusters").status_code == 403  # signed in, without any right
+    assert client.get("/api/v1/clusters", headers={"Authorization": "Bearer x"}).status_code == 401
+    assert client.get("/api/v1/nothing", headers={"Authorization": "Bearer x"}).status_code == 404
 
 
 def test_secrets_are_stored_as_hashes_only(key):

@@ -79,7 +79,27 @@ def test_drift_is_repaired_and_named(workload: Workload, gateway: Any) -> None:
         assert condition(sync_workload(workload, gateway), "InSync")["status"] == "True"  # type: ignore[index]
 
 
-def test_the_version_that_the_cluster_serves_is_written(workload: Workload, gateway: Any) -> None:
+@pytest.mark.parametrize(
+    ("served", "written", "holds"),
+    [
+        (["v1alpha1"], "nvidia.com/v1alpha1", "services"),
+        (["v1alpha1", "v1beta1"], "nvidia.com/v1beta1", "components"),
+    ],
+)
+def test_the_version_that_the_cluster_serves_is_written(
+    submit: Callable[..., Workload], gateway: Any, served: list[str], written: str, holds: str
+) -> None:
+    gateway.put(kinds.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    gateway.serve(DGD, served)
+
+    sync_workload(submit(), gateway)
+
+    graph = gateway.object(DGD, "vllm-disagg", NAMESPACE)
+    assert graph["apiVersion"] == written
+    assert len(graph["spec"][holds]) == 3
+
+
+def test_what_the_served_version_lacks_is_named_and_nothing_is_written(workload: Workload, gateway: Any) -> None:
     gateway.serve(DGD, ["v1alpha1"])
 
     outcome = sync_workload(workload, gateway)
