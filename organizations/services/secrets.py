@@ -1,4 +1,8 @@
-"""Secrets of a project: write-only. What is stored is encrypted; the audit says that it changed, never to what."""
+"""Secrets of a project: write-only. What is stored is encrypted; the audit says that it changed, never to what.
+
+They are no part of the project's spec and leave its generation alone: who edits or deletes the project meanwhile is not
+told that somebody changed it.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,8 +14,9 @@ from accounts import audit
 from accounts.audit import SECRET, Actor
 from accounts.permissions import require
 from clusters.names import is_rfc1123_subdomain
-from core.desired import change_spec
 from core.errors import Conflict, InvalidInput
+from core.hints import hint_reconcile
+from core.leases import poke
 from organizations.models import FormerSecret, Project, ProjectSecret
 from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
 
@@ -26,9 +31,8 @@ def put_secret(
     """
     exists = ProjectSecret.objects.filter(project=project, name=name or HUGGING_FACE_NAMES[0]).exists()
     require(actor.user, "credentials:update" if exists else "credentials:create", project.scope)
-    if project.is_being_deleted:
-        raise Conflict(_("Project %(name)s is being deleted.") % {"name": project.name})
     content = checked_content(kind, name, fields)
+    _hold(project)
     if kind == SecretKind.HUGGING_FACE:
         name = HUGGING_FACE_NAMES[0]
     _refuse_taken(project, kind, name)
@@ -45,7 +49,6 @@ def put_secret(
         },
     )
     audit.record(actor, "create" if made else "update", secret, after={"project": project.name, "content": SECRET})
-    change_spec(project, {})
     return secret
 
 
@@ -77,12 +80,12 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
     for other in ProjectSecret.objects.filter(project=project).exclude(pk=secret.pk):
         if name in object_names(other.kind, other.name):
             raise Conflict(_("The secret %(name)s writes the same object.") % {"name": other.name})
+    _hold(project)
     audit.record(actor, "update", secret, before={"name": secret.name}, after={"name": name})
     _note_former(secret)
     _want_again(project, object_names(secret.kind, name))
     secret.name, secret.updated_at = name, timezone.now()
     secret.save(update_fields=["name", "updated_at"])
-    change_spec(project, {})
     return secret
 
 
@@ -94,7 +97,17 @@ def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
     audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
     _note_former(secret)
     secret.delete()
-    change_spec(project, {})
+    poke(Project, [project.pk])
+    hint_reconcile(project)
+
+
+def _hold(project: Project) -> None:
+    """Make the project due, and keep it from being deleted until the secret is stored. Raises `Conflict` where it is
+    to go already."""
+    staying = Project.objects.filter(pk=project.pk, deletion_requested_at=None)
+    if not staying.update(next_check_at=timezone.now()):
+        raise Conflict(_("Project %(name)s is being deleted.") % {"name": project.name})
+    hint_reconcile(project)
 
 
 def _note_former(secret: ProjectSecret) -> None:

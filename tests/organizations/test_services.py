@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal as D
 from typing import Any
 
@@ -227,8 +228,41 @@ def test_j1_a_hugging_face_token_is_stored_encrypted_with_both_keys(me: Actor, p
     assert b"hf_abc" not in bytes(ProjectSecret.objects.get().content)
     assert decrypt(ProjectSecret.objects.get().content) == {"HF_TOKEN": "hf_abc", "token": "hf_abc"}
     assert "hf_abc" not in str(list(AuditEntry.objects.values()))
-    project.refresh_from_db()
-    assert project.generation == 2
+
+
+def test_a_secret_wakes_its_project_and_is_no_change_of_it(me: Actor, project: Project) -> None:
+    """Who opened the project before can still save or delete it: they are not told that somebody changed it."""
+    later = timezone.now() + timedelta(hours=1)
+    opened = Project.objects.get(pk=project.pk)
+
+    def settled() -> Project:
+        found = Project.objects.get(pk=project.pk)
+        assert found.next_check_at < later
+        Project.objects.filter(pk=project.pk).update(next_check_at=later)
+        return found
+
+    Project.objects.filter(pk=project.pk).update(next_check_at=later)
+    secret = services.put_secret(me, project=project, kind="opaque", name="env", fields={"A": "1"})
+    assert settled().generation == opened.generation
+    services.rename_secret(me, secret=secret, name="other")
+    assert settled().generation == opened.generation
+    services.delete_secret(me, secret=secret)
+    assert settled().generation == opened.generation
+
+    assert services.delete_project(me, project=opened).is_being_deleted
+
+
+def test_no_secret_is_written_into_a_project_that_goes(me: Actor, project: Project) -> None:
+    """Whoever opened the project before its deletion holds a row that knows nothing of it."""
+    secret = services.put_secret(me, project=project, kind="opaque", name="env", fields={"A": "1"})
+    opened = Project.objects.get(pk=project.pk)
+    services.delete_project(me, project=project)
+
+    with pytest.raises(Conflict, match="is being deleted"):
+        services.put_secret(me, project=opened, kind="opaque", name="late", fields={"A": "1"})
+    with pytest.raises(Conflict, match="is being deleted"):
+        services.rename_secret(me, secret=secret, name="late")
+    assert [row.name for row in ProjectSecret.objects.all()] == ["env"]
 
 
 def test_secrets_of_the_other_kinds(me: Actor, project: Project) -> None:
