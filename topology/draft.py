@@ -3,6 +3,7 @@
 Every state is in the form's fields, so the page works with and without script.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,7 +36,8 @@ class Fields(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`levels` as they would be saved. `pasted` is what a person pasted, where it was turned round."""
+    """`levels` as they would be saved. `pasted` is what a person pasted, where it was turned round; `doubled` are keys
+    that were said more than once and stand in `levels` once: a person has to see that before it is saved."""
 
     name: str
     levels: tuple[str, ...]
@@ -43,6 +45,7 @@ class Draft:
     tree: Tree
     findings: tuple[Finding, ...]
     pasted: tuple[str, ...] = ()
+    doubled: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[CandidateKey, ...]:
@@ -68,13 +71,15 @@ def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[s
     pasted: tuple[str, ...] = ()
     text = str(fields.get("paste", "") or "")
     if text.strip() and fields.get("use_paste"):
-        levels = read_pasted_levels(text, keys)
+        said = read_pasted_levels(text, keys)
+        levels = tuple(dict.fromkeys(said))
         if order_of(levels, nodes) is Order.NEAR_TO_FAR and not fields.get("as_pasted"):
             pasted, levels = levels, tuple(reversed(levels))
     elif fields.get("order_given"):
+        said = tuple(fields.getlist("level"))
         levels = _ordered(fields, proposal)
     else:
-        levels = proposal
+        said = levels = proposal
     return Draft(
         name=str(fields.get("name", "") or "").strip(),
         levels=levels,
@@ -82,6 +87,7 @@ def read_draft(fields: Fields, nodes: Sequence[NodeFacts], pool_keys: Sequence[s
         tree=domain_tree(levels, nodes),
         findings=find(levels, nodes) if levels else (),
         pasted=pasted,
+        doubled=tuple(key for key, times in Counter(said).items() if key and times > 1),
     )
 
 

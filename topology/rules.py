@@ -36,7 +36,7 @@ def level_faults(levels: Sequence[object]) -> list[Fault]:
     for index, key in enumerate(levels):
         faults += _key_faults(key, f"levels[{index}]")
         if key in levels[:index]:
-            faults.append(Fault(f"levels[{index}]", _("%(key)s is there twice") % {"key": key}, _("each key once")))
+            faults.append(doubled_fault(key, f"levels[{index}]"))
     if HOSTNAME_LABEL in levels[:-1]:
         faults.append(
             Fault(
@@ -55,6 +55,11 @@ def order_faults(levels: Sequence[str], nodes: Sequence[NodeFacts]) -> list[Faul
         return []
     problem = _("The order runs near to far: on the nodes of this cluster the first level is the narrowest")
     return [Fault("levels", problem, _("broadest first: %(levels)s") % {"levels": ", ".join(reversed(levels))})]
+
+
+def doubled_fault(key: object, field: str = "levels") -> Fault:
+    """A level that is there twice."""
+    return Fault(field, _("%(key)s is there twice") % {"key": key}, _("each key once"))
 
 
 def _key_faults(key: object, field: str) -> list[Fault]:

@@ -218,7 +218,8 @@ def _strays(nodes: Sequence[NodeFacts], broad: str, narrow: str) -> Fraction:
 def read_pasted_levels(text: str, known_keys: Iterable[str] = ()) -> tuple[str, ...]:
     """Label keys from pasted text: lines, commas or arrows; numbering, quotes and `=value` are dropped.
 
-    A bare word (`rack`) becomes the known key that ends with it (`topology.kubernetes.io/rack`), where there is one.
+    A bare word (`rack`) becomes the known key that ends with it (`topology.kubernetes.io/rack`), where there is one. A
+    key that is there twice comes twice.
     """
     keys: list[str] = []
     known = sorted(known_keys)
@@ -226,7 +227,7 @@ def read_pasted_levels(text: str, known_keys: Iterable[str] = ()) -> tuple[str, 
         key = _NUMBERING.sub("", part).strip().strip("\"'`“”‘’").partition("=")[0].strip()
         if key:
             keys.append(_known_key(key, known))
-    return tuple(dict.fromkeys(keys))
+    return tuple(keys)
 
 
 def _known_key(word: str, known: Sequence[str]) -> str:

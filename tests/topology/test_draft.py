@@ -47,6 +47,15 @@ def test_j2_a_near_to_far_paste_is_turned_round_and_can_be_undone() -> None:
     assert (right.levels, right.pasted) == ((ZONE, RACK), ())
 
 
+def test_a_key_that_is_said_twice_stands_once_and_is_named() -> None:
+    asked = form([ZONE, RACK, ZONE, "", ""], [], [ZONE, RACK])
+    turned = draft("use_paste=1&paste=rack → zone → rack")
+
+    assert (asked.levels[:2], asked.doubled) == ((ZONE, RACK), (ZONE,))
+    assert (turned.levels, turned.doubled) == ((ZONE, RACK), (RACK,))
+    assert draft("").doubled == draft("use_paste=1&paste=zone → rack").doubled == ()
+
+
 def test_a_paste_that_nobody_asked_to_use_changes_nothing() -> None:
     assert draft("paste=rack").levels == (ZONE, RACK, HOST)
 

@@ -154,6 +154,32 @@ def test_what_is_refused_is_shown_beside_its_field_and_nothing_is_lost(page: Cli
 
 
 @pytest.mark.usefixtures("fleet")
+@pytest.mark.parametrize("way", ["new", "{pk}/replace"])
+def test_a_level_that_is_there_twice_is_named_and_not_saved_once(
+    page: Client, topology: NetworkTopology, way: str
+) -> None:
+    url = f"/network-topologies/{way.format(pk=topology.pk)}/"
+    fields = {
+        "cluster": "cluster-a",
+        "name": "dc",
+        "order_given": "1",
+        "level": [ZONE, RACK, ZONE],
+        "key": [ZONE, RACK],
+    }
+
+    refused = page.post(url, fields)
+    pasted = page.get(url, {"use_paste": "1", "paste": "zone, rack, rack", "name": "dc", "cluster": "cluster-a"})
+    made = page.post(
+        url, {**fields, "level": [ZONE, RACK], "confirmed": "1", "impact": refused.context.get("impact", "")}
+    )
+
+    assert (refused.status_code, pasted.status_code, made.status_code) == (422, 200, 302)
+    assert refused.context["errors"] == [f"{ZONE} is there twice. Allowed: each key once."]
+    assert pasted.context["errors"] == [f"{RACK} is there twice. Allowed: each key once."]
+    assert NetworkTopology.objects.get(name="dc").levels == [ZONE, RACK]
+
+
+@pytest.mark.usefixtures("fleet")
 def test_replace_moves_the_pool_and_deletes_the_old_one(
     page: Client, topology: NetworkTopology, pool: NodePool
 ) -> None:

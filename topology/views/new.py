@@ -28,6 +28,7 @@ from topology.impact import topology_replacement
 from topology.impact_words import grew, impact_items, sealed, was_shown
 from topology.manifests import TopologySpec, topology_manifest
 from topology.models import NetworkTopology, NodePool
+from topology.rules import doubled_fault
 from topology.selectors import TopologyRow, node_facts
 from topology.selectors.topologies import find_topology
 from topology.suggestions import CandidateKey, KeyUse
@@ -50,6 +51,8 @@ def topology_new(request: HttpRequest) -> HttpResponse:
     if cluster is None:
         return render(request, "topology/topology_new.html", {"clusters": []})
     context = page_context(fields, cluster)
+    if request.method == "POST" and context["errors"]:
+        return render(request, "topology/topology_new.html", {**context, "clusters": clusters}, status=422)
     if request.method == "POST" and not fields.get("preview"):
         try:
             topology = _save(request, cluster, context["draft"])
@@ -73,7 +76,7 @@ def topology_replace(request: HttpRequest, pk: str) -> HttpResponse:
         fields = _fields_of(row, fields)
     context = {**page_context(fields, row.cluster), "replaces": row, "clusters": [row.cluster]}
     context |= _effects(request, row.row, context["draft"])
-    if request.method == "POST" and not context["warnings"]:
+    if request.method == "POST" and not (context["warnings"] or context["errors"]):
         draft: Draft = context["draft"]
         try:
             topology = services.replace_topology(
@@ -146,6 +149,7 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
     del manifest["metadata"]["labels"]
     return {
         "draft": draft,
+        "errors": [_sentence(doubled_fault(key)) for key in draft.doubled],
         "cluster": cluster,
         "node_count": len(facts),
         "candidates": [_candidate(candidate, draft) for candidate in draft.places],
