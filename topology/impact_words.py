@@ -116,11 +116,12 @@ def _queue_items(queues: Sequence[Entry]) -> list[Item]:
 def _share(entry: Entry) -> str:
     words = {
         "name": entry["name"] or _("another project"),
+        "pool": entry["pool"],
         "before": number(entry["fairShareBefore"]),
         "after": number(entry["fairShareAfter"]),
         "held": number(entry["held"]),
     }
-    return _("%(name)s: fair share %(before)s → %(after)s GPUs, holds %(held)s") % words
+    return _("%(name)s on node pool %(pool)s: fair share %(before)s → %(after)s GPUs, holds %(held)s") % words
 
 
 Say = Callable[[int], str]

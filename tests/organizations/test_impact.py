@@ -67,7 +67,7 @@ def test_an_edit_of_quota_is_shown_before_it_is_saved(
     details = " ".join(item["detail"] for item in response.context["warnings"])
     assert "1 workload would lose pods to others who wait: 4 GPUs" in texts
     assert "new of assistant, 4 GPUs, for waits" in details
-    assert "assistant: fair share 12 → 8 GPUs, holds 12" in details
+    assert "assistant on node pool default: fair share 12 → 8 GPUs, holds 12" in details
     assert pool.quotas.get(queue_name="assistant").gpu_deserved == 12
 
 
