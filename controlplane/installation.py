@@ -23,7 +23,8 @@ from core import broker, leases
 from core.catalogues import compile_catalogue
 
 FLEETS = ("small", "large", "empty")
-READY_SECONDS = 120.0
+# Of each step. A child that cannot start dies, and is told at once; one that lives may need minutes on a busy machine.
+READY_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Installation:
         if self._holding.seed:
             self._await(supervisor, web, lambda: simulated.is_observed(default.name))
             simulated.seed(default.name, administrator)
-        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and _is_whole())
+        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and not _lacking(), _lacking)
         self._greet(administrator.email, password, time.monotonic() - began)
 
     def look_after(self) -> None:
@@ -111,11 +112,14 @@ class Installation:
         supervisor.start(Child("worker", processes.worker(), parting=signal.SIGKILL))
         supervisor.start(Child("beat", processes.beat()))
 
-    def _await(self, supervisor: Supervisor, child: Child, ready: Callable[[], bool]) -> None:
-        if supervisor.wait_until(ready, seconds=READY_SECONDS):
+    def _await(
+        self, supervisor: Supervisor, child: Child, ready: Callable[[], bool], lacking: Callable[[], str] = str
+    ) -> None:
+        if supervisor.wait_until(ready, what=child.name, seconds=READY_SECONDS):
             return
         child = supervisor.crashing() or child
-        raise CannotStart(f"The {child.name} did not become ready. The end of its log:\n{supervisor.last_lines(child)}")
+        told = f"The {child.name} did not become ready. {lacking()}".rstrip()
+        raise CannotStart(f"{told} The end of its log:\n{supervisor.last_lines(child)}")
 
     def _greet(self, email: str, password: str, seconds: float) -> None:
         self._say(f"Muster is ready at http://{self._host}:{self._port} ({seconds:.0f} s).")
@@ -155,9 +159,9 @@ def _answers(port: int, path: str, host: str = "127.0.0.1") -> bool:
     return answer.status == 200
 
 
-def _is_whole() -> bool:
-    """Whether every part is healthy, those included without which the rest does its job."""
-    return all(part.healthy for part in health.parts())
+def _lacking() -> str:
+    """The parts that are not healthy, those included without which the rest does its job; empty when all are."""
+    return " ".join(f"{part.name}: {part.message}" for part in health.parts() if not part.healthy)
 
 
 def _free_rows_of_last_run() -> None:

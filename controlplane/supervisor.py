@@ -18,6 +18,7 @@ STOP_SECONDS = 6.0
 FOUNDATION_SECONDS = 30.0  # a new simulated cluster of thousands of nodes is written whole at its first end
 LOG_BYTES = 20 * 1024 * 1024
 POLL_SECONDS = 0.1
+TELL_SECONDS = 30.0
 
 Say = Callable[[str], None]
 
@@ -65,13 +66,17 @@ class Supervisor:
         """A child that died three times in a row: waiting for it does not help."""
         return next((child for child in self.children if child.crashes >= 3), None)
 
-    def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> bool:
-        """Whether `ready()` came true in time; stops waiting when a child is `crashing`."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self.crashing() is None:
+    def wait_until(self, ready: Callable[[], bool], *, what: str, seconds: float) -> bool:
+        """Whether `ready()` came true in time; stops waiting when a child is `crashing`. Says now and then that it
+        still waits for `what`."""
+        began = told = time.monotonic()
+        while time.monotonic() < began + seconds and self.crashing() is None:
             if ready():
                 return True
             self.look_after()
+            if time.monotonic() > told + TELL_SECONDS:
+                told = time.monotonic()
+                self._say(f"Still waiting for the {what}, since {told - began:.0f} s …")
             time.sleep(POLL_SECONDS)
         return False
 

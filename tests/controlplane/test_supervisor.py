@@ -76,9 +76,16 @@ def test_a_child_that_keeps_crashing_waits_longer_each_time(supervisor, said):
 def test_waiting_ends_when_a_child_gives_up(supervisor):
     child = supervisor.start(Child("web", python("print('no module named x'); raise SystemExit(1)")))
 
-    assert supervisor.wait_until(lambda: False, seconds=20) is False
+    assert supervisor.wait_until(lambda: False, what="web", seconds=20) is False
     assert supervisor.crashing() is child
     assert supervisor.last_lines(child).splitlines()[-1] == "no module named x"
+
+
+def test_a_long_wait_is_told(supervisor, said, monkeypatch):
+    monkeypatch.setattr("controlplane.supervisor.TELL_SECONDS", 0.0)
+
+    assert supervisor.wait_until(lambda: bool(said), what="worker", seconds=20)
+    assert said[0] == "Still waiting for the worker, since 0 s …"
 
 
 def test_stopping_ends_children_and_what_they_started(supervisor):
