@@ -14,7 +14,7 @@ from clusters import live, node_presenting, presenting, rbac, selectors, service
 from clusters.forms import AccessForm, ClusterForm
 from clusters.models import Cluster
 from clusters.tables import CLUSTERS
-from core.errors import Conflict, InvalidInput
+from core.errors import Conflict, InvalidInput, Stale
 from core.tables import build_table, table_response
 
 SECRETS = ("kubeconfig", "token")
@@ -118,7 +118,7 @@ def cluster_remove(request: HttpRequest, pk: str) -> HttpResponse:
                 services.remove_cluster(actor_of(request), cluster, how=request.POST.get("objects", ""))
                 messages.success(request, _("%(name)s is being removed.") % {"name": cluster.name})
                 return redirect("clusters:cluster-list")
-            except (Conflict, InvalidInput) as refused:
+            except (Conflict, InvalidInput, Stale) as refused:
                 error = refused.message
         else:
             error = _("This is not the name.")

@@ -139,7 +139,7 @@ def confirm_page(
         else:
             try:
                 act(shown)
-            except Conflict as refused:
+            except (Conflict, Stale) as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": context["name"]})

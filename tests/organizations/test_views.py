@@ -2,15 +2,17 @@ from decimal import Decimal as D
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from accounts.audit import Actor
 from accounts.models import AccessRule, User
 from clusters.models import Cluster, ClusterObject, Node
 from organizations import services
+from organizations.impact import deletion_impact
 from organizations.models import Department, Project, Quota
 from organizations.quota_rows import ensure_quota_rows
+from organizations.views.shared import confirm_page
 from topology.models import NodePool
 from workloads.models import Workload
 
@@ -374,3 +376,25 @@ def test_lists_take_a_fixed_number_of_queries(
         page.get("/projects/")
     with django_assert_max_num_queries(18):
         page.get("/departments/")
+
+
+def test_a_deletion_that_an_edit_came_before_is_asked_again_on_its_page(
+    rf: RequestFactory, admin: User, actor: Any, project: Project
+) -> None:
+    """The row was read, then somebody saved another description: the deletion is refused, in the dialog."""
+    opened = Project.objects.get(pk=project.pk)
+    services.update_project(actor(admin), project=project, description="changed meanwhile")
+    request = rf.post("/projects/1/delete/", {"confirm": opened.name})
+    request.user = admin
+
+    answer = confirm_page(
+        request,
+        {"title": "Delete project", "hits": [], "name": opened.name, "act": "Delete project", "back_url": "/"},
+        lambda shown: services.delete_project(actor(admin), project=opened, impact=shown),
+        "organizations:project-list",
+        (opened, deletion_impact(admin, opened, now=timezone.now())),
+    )
+
+    assert answer.status_code == 422
+    assert "changed by somebody else" in answer.content.decode()
+    assert not Project.objects.get(pk=project.pk).is_being_deleted

@@ -277,7 +277,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
         else:
             try:
                 services.delete_node_pool(actor_of(request), pool=pool, impact=shown)
-            except Conflict as refused:
+            except (Conflict, Stale) as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": pool.name})

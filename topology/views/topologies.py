@@ -22,7 +22,7 @@ from clusters.kept import kept
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.names import owner_label_value
 from clusters.selectors import observed_versions
-from core.errors import Conflict, InvalidInput, NotFound
+from core.errors import Conflict, InvalidInput, NotFound, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
 from topology.drawing import Chosen, draw
@@ -194,7 +194,7 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
         else:
             try:
                 services.delete_topology(actor_of(request), topology=row.row, impact=shown)
-            except Conflict as refused:
+            except (Conflict, Stale) as refused:
                 error = refused.message
             else:
                 messages.success(request, _("%(name)s is being deleted.") % {"name": row.name})
