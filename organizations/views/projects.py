@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from clusters.selectors import chosen_cluster
+from core.edit_forms import opened_generation
 from core.errors import Conflict, NotFound
 from core.tables import build_table, table_response
 from organizations import presenting, selectors, services
@@ -185,7 +186,7 @@ def project_edit(request: HttpRequest, pk: str) -> HttpResponse:
             project=project,
             description=description,
             quotas=matrix.inputs,
-            expected_generation=shared.generation_of(request),
+            expected_generation=opened_generation(request, project),
             impact=shown,
         ),
     )

@@ -15,6 +15,7 @@ from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.kinds import KAI_QUEUE
 from clusters.models import Cluster
+from core.edit_forms import opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from organizations import cluster_queues, presenting
 from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
@@ -100,6 +101,7 @@ def edit_page(
         **head,
         "form": form,
         "edit_matrix": matrix,
+        "generation": opened_generation(request, row),
         "warnings": warnings,
         "impact": seal,
         "cancel_url": reverse(f"organizations:{head['kind']}-detail", args=[row.pk]),
@@ -145,12 +147,6 @@ def confirm_page(
                 messages.success(request, _("%(name)s is being deleted.") % {"name": context["name"]})
                 return redirect(list_name)
     return render(request, "confirm.html", {**context, "error": error}, status=422 if error else 200)
-
-
-def generation_of(request: HttpRequest) -> int | None:
-    """The generation that the form was opened with."""
-    text = request.POST.get("generation", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else None
 
 
 def events_page(request: HttpRequest, row: Row, head: Mapping[str, Any]) -> HttpResponse:

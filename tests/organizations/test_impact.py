@@ -45,11 +45,12 @@ def pool(
 def edit(page: Client, project: Project, deserved: str, **more: str) -> Any:
     """Post the edit form of a project with another GPU quota."""
     path = f"/projects/{project.pk}/edit/"
-    matrix = page.get(path).context["edit_matrix"]
+    shown = page.get(path).context
+    matrix = shown["edit_matrix"]
     fields = {cell.name: cell.value for block in matrix.pools for row in block.rows for cell in row.cells}
     fields |= {block.priority.name: block.priority.value for block in matrix.pools}
     gpu = next(name for name in fields if name.endswith("gpu_deserved"))
-    return page.post(path, {**fields, gpu: deserved, "description": "", **more})
+    return page.post(path, {**fields, gpu: deserved, "description": "", "generation": shown["generation"], **more})
 
 
 def effects(found: dict[str, Any]) -> dict[tuple[str | None, str], float]:

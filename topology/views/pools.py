@@ -21,6 +21,7 @@ from clusters import selectors as cluster_selectors
 from clusters.kept import kept
 from clusters.kinds import KAI_SCHEDULING_SHARD
 from clusters.names import owner_label_value
+from core.edit_forms import opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -199,7 +200,8 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
             return redirect("topology:node-pool-detail", pool.pk)
     status = 422 if form.errors or effects else 200
-    return render(request, "topology/node_pool_edit.html", {**head, **effects, "form": form}, status=status)
+    context = {**head, **effects, "form": form, "generation": opened_generation(request, pool)}
+    return render(request, "topology/node_pool_edit.html", context, status=status)
 
 
 def _effects(
@@ -216,14 +218,12 @@ def _effects(
 
 
 def _updated(request: HttpRequest, pool: NodePool, form: NodePoolSettingsForm, shown: Mapping[str, Any]) -> bool:
-    expected = request.POST.get("generation", "")
-    generation = int(expected) if expected.isascii() and expected.isdigit() and len(expected) < 18 else None
     try:
         services.update_node_pool(
             actor_of(request),
             pool=pool,
             changes=form.changes(),
-            expected_generation=generation,
+            expected_generation=opened_generation(request, pool),
             impact=shown,
         )
     except InvalidInput as error:
