@@ -5,6 +5,7 @@ Follows KAI's ``podgroup_info`` (allocation_info, eviction_info, subgroup factor
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from scheduling.resources import Triple
@@ -100,8 +101,7 @@ def _collect_member(member: Member, *, real: bool) -> list[Task]:
     if isinstance(member, SubGroupSet):
         return _collect(member, real=real)
     wanted = max(member.min_available - member.active, 1)
-    waiting = [task for task in member.tasks if task.may_be_placed(real=real)]
-    return waiting[:wanted]
+    return list(islice((task for task in member.tasks if task.may_be_placed(real=real)), wanted))
 
 
 def tasks_to_evict(job: Job) -> tuple[list[Task], bool]:
@@ -140,16 +140,9 @@ def partial(job: Job, tasks: Sequence[Task]) -> Job:
     names = {task.pod.subgroup or DEFAULT_PODSET for task in tasks}
     chosen = set(tasks)
     for name in names:
-        podset = clone.podsets[name]
-        for task in job.podsets[name].tasks:
-            if task in chosen:
-                podset.add(task)
-    for podset in clone.podsets.values():
-        for task in podset.tasks:
-            if task.status not in COUNTED:
-                continue
-            for index, amount in enumerate(task.quota):
-                clone.allocated[index] += amount
+        clone.podsets[name].fill([task for task in job.podsets[name].tasks if task in chosen])
+    held = [task for podset in clone.podsets.values() for task in podset.tasks if task.status in COUNTED]
+    clone.allocated = list(total(held))
     return clone
 
 

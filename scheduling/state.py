@@ -3,6 +3,7 @@
 These are the only mutable objects besides the session; they live for one cycle and never leave it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 
@@ -24,6 +25,9 @@ class Status(IntEnum):
     RELEASING = 5
     SUCCEEDED = 6
     FAILED = 7
+
+    __hash__ = int.__hash__
+    """Looked up in sets for every pod; the one of enumerations is many times slower."""
 
 
 ACTIVE = frozenset({Status.ALLOCATED, Status.PIPELINED, Status.RUNNING})
@@ -139,8 +143,15 @@ class PodSet:
         self.size += 1
         self.count(task.status, 1)
 
+    def fill(self, tasks: list[Task]) -> None:
+        """Take in all pods of a set that has none yet."""
+        self._tasks = tasks
+        self.size = len(tasks)
+        for status, number in Counter([task.status for task in tasks]).items():
+            self.count(status, number)
+
     def count(self, status: Status, step: int) -> None:
-        """Book a pod in (+1) or out (-1) of the counters of its status."""
+        """Book pods in (above 0) or out (below) of the counters of their status."""
         if status in ACTIVE:
             self.active += step
         if status in USED:
