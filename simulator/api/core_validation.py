@@ -93,11 +93,18 @@ def _secret_parts(new: Object) -> list[FieldError]:
 
 def _too_large(new: Object, path: str) -> list[FieldError]:
     """Data of a secret or config map together: at most 1 MiB."""
-    size = sum(len(str(text).encode()) for text in (new.get("data") or {}).values())
-    size += sum(len(str(text)) * 3 // 4 for text in (new.get("binaryData") or {}).values())
+    bytes_in = _decoded_size if new.get("kind") == "Secret" else lambda text: len(text.encode())
+    size = sum(bytes_in(text) for text in (new.get("data") or {}).values())
+    size += sum(map(_decoded_size, (new.get("binaryData") or {}).values()))
     if size <= _MOST_DATA:
         return []
     return [FieldError(path or "[]", "FieldValueTooLong", f"Too long: may not be more than {_MOST_DATA} bytes")]
+
+
+def _decoded_size(text: str | None) -> int:
+    """Bytes of a text that is base64."""
+    signs = "".join((text or "").split()).rstrip("=")
+    return len(signs) * 3 // 4
 
 
 def priority_class(new: Object, old: Object | None) -> list[FieldError]:

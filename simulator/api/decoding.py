@@ -89,19 +89,23 @@ def _check_types(resource: Resource, body: Object) -> None:
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: quantities must match the '
             "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         )
-    encoded = body.get(_BYTES.get(resource.storage, ""))
-    for text in encoded.values() if isinstance(encoded, dict) and wrong is None else ():
-        position = illegal_base64(text)
-        if position is not None:
-            kind = resource.kind
-            why = f"illegal base64 data at input byte {position}"
-            raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
     if wrong is not None:
         kind = resource.kind
         raise bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
             f"{wrong.given} into Go struct field {_go_struct(owner, wrong.path)}.{wrong.path} of type {wrong.declared}"
         )
+    _check_bytes(resource, body)
+
+
+def _check_bytes(resource: Resource, body: Object) -> None:
+    """Raises the 400 of bytes that are no base64, in a body whose types are right."""
+    encoded = body.get(_BYTES.get(resource.storage, "")) or {}
+    for position in (illegal_base64(text) for text in encoded.values() if text is not None):
+        if position is not None:
+            kind = resource.kind
+            why = f"illegal base64 data at input byte {position}"
+            raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
 
 
 def _go_struct(owner: str, path: str) -> str:

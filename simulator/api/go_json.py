@@ -15,7 +15,8 @@ _AFTER = {
     "Invalid control character at": "in string literal",
 }
 _LITERALS = ("true", "false", "null")
-_BEYOND_ASCII = 0x7F
+_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "'": r"\'"}
+_LAST_ASCII = "\x7f"
 _SUMMARY = 30
 
 
@@ -33,9 +34,7 @@ def read(raw: bytes) -> Any:
 
 def complaint(raw: bytes) -> str:
     """What Go says about a text that is no JSON."""
-    if raw and raw[0] >= _BEYOND_ASCII:
-        return f"invalid character '\\u{raw[0]:04x}' looking for beginning of value"
-    text = raw.decode(errors="replace")
+    text = raw.decode("latin-1")  # Go names the byte, as the character of its number
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -63,13 +62,22 @@ def summary(raw: bytes) -> str:
     return raw[:_SUMMARY].hex() + more
 
 
+def _quoted(sign: str) -> str:
+    """A character as Go's scanner shows it."""
+    if sign in _ESCAPES:
+        return _ESCAPES[sign]
+    if sign.isprintable():
+        return sign
+    return f"\\x{ord(sign):02x}" if sign <= _LAST_ASCII else f"\\u{ord(sign):04x}"
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
 def _told(text: str, error: json.JSONDecodeError) -> str:
     position = error.pos
-    if position >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+    if position >= len(text.rstrip(" \t\r\n")) or error.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
     word = re.match(r"[a-z]+", text[position:])
     if error.msg == "Expecting value" and word is not None:
@@ -80,8 +88,8 @@ def _told(text: str, error: json.JSONDecodeError) -> str:
                     return "unexpected end of JSON input"
                 return f"invalid character '{word[0][wrong]}' in literal {literal} (expecting '{literal[wrong]}')"
     if error.msg == "Expecting ',' delimiter":
-        return f"invalid character '{text[position]}' after {_enclosing(text[:position])}"
-    return f"invalid character '{text[position]}' {_AFTER.get(error.msg, 'looking for beginning of value')}"
+        return f"invalid character '{_quoted(text[position])}' after {_enclosing(text[:position])}"
+    return f"invalid character '{_quoted(text[position])}' {_AFTER.get(error.msg, 'looking for beginning of value')}"
 
 
 def _enclosing(before: str) -> str:

@@ -78,8 +78,7 @@ def parse_body(raw: bytes, content_type: str, wanted: str = "") -> Any:
         return protobuf.decode(raw)
     if media not in _MEDIA:
         text = "the body of the request was in an unknown format - accepted media types include: "
-        media = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-        raise ApiError(415, "UnsupportedMediaType", text + media)
+        raise ApiError(415, "UnsupportedMediaType", text + ", ".join(FORMS))
     if not raw.strip() and not wanted:
         return None
     try:
@@ -110,7 +109,8 @@ def parse_patch(raw: bytes, media: str) -> Any:
     return value
 
 
-_MEDIA = frozenset({"", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"})
+FORMS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_MEDIA = frozenset({"", *FORMS})
 _KIND = (
     'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
     'Kind string "json:\\"kind,omitempty\\"" }'

@@ -8,6 +8,10 @@ from typing import Any
 _QUANTITY = re.compile(r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
 _BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_MOST = 2**63 - 1  # of an amount in a binary unit; the others are kept as they are
+_LONGEST = 1000  # signs; what is longer is left as it is
+_FURTHEST = 1000  # exponent that is counted with
+_FINEST = -9
 _LETTERS = {power: letter for letter, power in _DECIMAL.items()}
 
 
@@ -34,18 +38,20 @@ def number_of(value: Any) -> Decimal:
     if suffix in _BINARY:
         return Decimal(number * _BINARY[suffix])
     exponent = _DECIMAL.get(suffix)
-    return number.scaleb(int(suffix[1:]) if exponent is None else exponent)
+    if exponent is None:
+        exponent = min(max(int(suffix[1:]), -_FURTHEST), _FURTHEST)
+    return number.scaleb(exponent)
 
 
 @lru_cache(maxsize=4096)
 def _canonical(text: str) -> str:
     match = _QUANTITY.fullmatch(text)
-    if match is None:
+    if match is None or len(text) > _LONGEST:
         return text
     suffix = match["suffix"] or ""
     number = Decimal(match["number"])
     if suffix in _BINARY:
-        return _binary(number * _BINARY[suffix])
+        return _binary(min(max(number * _BINARY[suffix], Decimal(-_MOST)), Decimal(_MOST)))
     exponent = _DECIMAL.get(suffix)
     if exponent is None:
         return _exponent(number, int(suffix[1:]))
@@ -73,9 +79,16 @@ def _decimal(total: Decimal, letters: dict[int, str]) -> str:
 
 
 def _exponent(number: Decimal, exponent: int) -> str:
-    total = number.scaleb(exponent)
-    for power in range(18, -10, -3):
-        scaled = total.scaleb(-power)
-        if total and scaled == scaled.to_integral_value():
-            return f"{int(scaled)}e{power}" if power else str(int(scaled))
-    return "0"
+    """With the greatest exponent in steps of three that leaves a whole number; at least thousand millionths."""
+    negative, digits, shift = number.as_tuple()
+    text = "".join(map(str, digits)).rstrip("0")
+    if not text:
+        return "0"
+    places = int(shift) + exponent + len(digits) - len(text)
+    sign = "-" if negative else ""
+    if places < _FINEST:
+        kept = int(text[: places - _FINEST] or "0")
+        return _exponent(Decimal(f"{sign}{kept + 1}"), _FINEST)
+    power = places // 3 * 3
+    shown = f"{sign}{text}{'0' * (places - power)}"
+    return f"{shown}e{power}" if power else shown

@@ -11,6 +11,7 @@ import msgspec
 
 from simulator.api import go_json
 from simulator.api.errors import ApiError, bad_request, not_found
+from simulator.api.go_base64 import illegal_raw_url_base64
 from simulator.api.label_selectors import label_selector
 from simulator.api.requests import Target
 from simulator.api.resources import METADATA_FIELDS, Resource
@@ -256,7 +257,7 @@ def _token(version: int, last: Key) -> str:
 
 
 def _parse_token(text: str) -> _Continue:
-    strange = next((index for index, sign in enumerate(text) if not (sign.isalnum() or sign in "-_")), None)
+    strange = illegal_raw_url_base64(text)
     if strange is not None:
         raise _no_token(f"illegal base64 data at input byte {strange}")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -10,6 +10,7 @@ from simulator.api import deleting, encoding, patching, reading, reviews, subres
 from simulator.api.errors import ApiError, bad_request
 from simulator.api.go_json import summary
 from simulator.api.http import (
+    FORMS,
     JSON,
     bytes_response,
     json_response,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 Change = Callable[["Server", Request, Target, bytes], Response]
 _PATCHES = (patching.JSON_PATCH, patching.MERGE_PATCH, patching.STRATEGIC_PATCH, patching.APPLY_PATCH)
-
-
-_FORMS = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
 async def answer(server: "Server", request: Request, path: ResourcePath) -> Response:
@@ -84,10 +82,10 @@ def _read(server: "Server", request: Request, target: Target) -> Response:
 
 def _not_acceptable(accept: str) -> ApiError:
     if "as=" in accept:
-        text = f"only the following media types are accepted: {', '.join(_FORMS)}"
+        text = f"only the following media types are accepted: {', '.join(FORMS)}"
     else:
-        streams = ", ".join(f"{form};stream=watch" for form in (_FORMS[0], _FORMS[2]))
-        text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_FORMS)}, {streams}"
+        streams = ", ".join(f"{form};stream=watch" for form in (FORMS[0], FORMS[2]))
+        text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(FORMS)}, {streams}"
     return ApiError(406, "NotAcceptable", text)
 
 
@@ -155,6 +153,7 @@ def _patch(server: "Server", request: Request, target: Target, raw: bytes) -> Re
     body = parse_patch(raw, media)
     options = write_options(request)
     if media == patching.APPLY_PATCH:
+        server.authorize_apply(request.scope["user"], target)
         return _written(target, options, lambda: patching.apply(server, target, body, options))
     return _written(target, options, lambda: patching.patch(server, target, media, body, options))
 

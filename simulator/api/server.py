@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from core.moments import rfc3339
@@ -133,10 +132,15 @@ class Server:
         verb = _verb(method, query, target)
         wanted = Attributes(verb, kind.group, kind.plural, target.subresource, target.namespace or "", target.name)
         require(self.store, user, wanted)
-        if verb == "patch" and "fieldManager" in query and not target.subresource:
-            storage = self.store.collection(target.resource.storage)
-            if target.key not in storage.entries:  # to apply what is not there is to create it
-                require(self.store, user, replace(wanted, verb="create"))
+
+    def authorize_apply(self, user: User, target: Target) -> None:
+        """To apply what is not there is to create it. Raises 403 unless RBAC allows that."""
+        if target.subresource or target.key in self.store.collection(target.resource.storage).entries:
+            return
+        kind = target.resource.kind
+        require(
+            self.store, user, Attributes("create", kind.group, kind.plural, "", target.namespace or "", target.name)
+        )
 
     def authorize_path(self, user: User, method: str, path: str) -> None:
         """Raises 403 unless RBAC allows a path that belongs to no resource."""

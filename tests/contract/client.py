@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import urllib3
@@ -157,15 +157,27 @@ class Api:
 
     def await_status(self, path: str, status: int, seconds: float = 20) -> Answer:
         """GET until the answer has this status."""
-        deadline = time.monotonic() + seconds
-        while (answer := self.get(path)).status != status:
-            assert time.monotonic() < deadline, f"{path} still answers {answer.status}: {answer.body}"
-            time.sleep(0.05)
-        return answer
+        return self.await_answer(path, lambda answer: answer.status == status, seconds)
+
+    def await_answer(self, path: str, enough: Callable[[Answer], object], seconds: float = 20) -> Answer:
+        """GET until the answer is as wanted."""
+        return until(lambda: self.get(path), enough, seconds)
 
     def _identity(self, token: str | None) -> dict[str, str]:
         chosen = self.token if token is None else token
         return {"Authorization": f"Bearer {chosen}"} if chosen else {}
+
+
+T = TypeVar("T")
+
+
+def until(ask: Callable[[], T], enough: Callable[[T], object] = bool, seconds: float = 20) -> T:
+    """Ask until the answer is as wanted; the answer."""
+    deadline = time.monotonic() + seconds
+    while not enough(found := ask()):
+        assert time.monotonic() < deadline, f"waited {seconds:.0f} s, and still: {found}"
+        time.sleep(0.05)
+    return found
 
 
 def _parsed(data: bytes) -> Any:

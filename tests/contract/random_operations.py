@@ -1,7 +1,6 @@
 """Random sequences of operations on a handful of objects, for both servers to answer."""
 
 import re
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -218,10 +217,11 @@ def play(api: Api, sequence: list[Operation]) -> list[Any]:
 
 def _await_collector(api: Api, operation: Operation) -> None:
     """Until the garbage collector has taken its finalizer off: it works behind the requests, on both servers."""
-    deadline = time.monotonic() + COLLECTOR_SECONDS
-    while "orphan" in ((api.get(operation.path).body.get("metadata") or {}).get("finalizers") or []):
-        assert time.monotonic() < deadline, f"{api.name} keeps the finalizer of {operation.path}"
-        time.sleep(0.02)
+
+    def is_done(answer: Answer) -> bool:
+        return "orphan" not in ((answer.body.get("metadata") or {}).get("finalizers") or [])
+
+    api.await_answer(operation.path, is_done, COLLECTOR_SECONDS)
 
 
 def _plain(answer: dict[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,15 @@
 """Service accounts and what they may: tokens, RBAC, what a refusal says."""
 
-import time
-from typing import Any
-
 import pytest
 
-from tests.contract.client import Api
+from tests.contract.client import APPLY, MERGE, Api, until
 from tests.contract.steps import config, widget
 
 RULES = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
     {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine"], "verbs": ["get"]},
     {"apiGroups": ["contract.muster.dev"], "resources": ["widgets/status"], "verbs": ["patch"]},
+    {"apiGroups": [""], "resources": ["services"], "verbs": ["patch"]},
 ]
 
 
@@ -27,15 +25,8 @@ def robot(api: Api) -> str:
     answer = api.post("serviceaccounts/robot/token", request)
     assert answer.status == 201, answer.body
     token = str(answer.body["status"]["token"])
-    _until(lambda: api.call("GET", "configmaps", token=token).status == 200)
+    until(lambda: api.call("GET", "configmaps", token=token), lambda answer: answer.status == 200)
     return token
-
-
-def _until(condition: Any) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_what_is_granted_works(api: Api, robot: str) -> None:
@@ -96,10 +87,22 @@ def test_a_watch_needs_its_own_right(api: Api, robot: str) -> None:
 
 def test_a_subresource_needs_its_own_right(api: Api, robot: str) -> None:
     api.post("widgets/widgets", widget())
-    merge = {"type": "application/merge-patch+json", "token": robot}
+    merge = {"type": MERGE, "token": robot}
 
     assert api.call("PATCH", "widgets/widgets/w/status", {"status": {"phase": "x"}}, **merge).status == 200
     assert api.call("PATCH", "widgets/widgets/w", {"spec": {"colour": "blue"}}, **merge).status == 403
+
+
+def test_to_apply_what_is_not_there_needs_the_right_to_create_it(api: Api, robot: str) -> None:
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    query = {"fieldManager": "robot"}
+
+    applied = api.call("PATCH", "services/s", body, query, type=APPLY, token=robot)
+    patched = api.call("PATCH", "services/s", body, query, type=MERGE, token=robot)
+
+    assert applied.code == (403, "Forbidden")
+    assert ' cannot create resource "services" in API group ""' in applied.message
+    assert patched.code == (404, "NotFound")
 
 
 def test_an_access_review_says_the_same(api: Api, robot: str) -> None:
@@ -130,8 +133,7 @@ def test_who_am_i(api: Api, robot: str) -> None:
 def test_the_token_of_a_deleted_account_is_refused(api: Api, robot: str) -> None:
     api.delete("serviceaccounts/robot")
 
-    _until(lambda: api.call("GET", "configmaps", token=robot).status == 401)
-    answer = api.call("GET", "configmaps", token=robot)
+    answer = until(lambda: api.call("GET", "configmaps", token=robot), lambda answer: answer.status != 200)
     assert answer.code == (401, "Unauthorized")
     assert answer.message == "Unauthorized"
 
@@ -145,8 +147,7 @@ def test_a_secret_of_the_token_type_is_filled_in(api: Api) -> None:
     }
     assert api.post("secrets", secret).status == 201
 
-    _until(lambda: "token" in (api.get("secrets/lasting-token").body.get("data") or {}))
-    live = api.get("secrets/lasting-token")
+    live = api.await_answer("secrets/lasting-token", lambda answer: "token" in (answer.body.get("data") or {}))
     assert set(live.body["data"]) == {"ca.crt", "namespace", "token"}
     assert "kubernetes.io/service-account.uid" in live.meta["annotations"]
 

@@ -1,14 +1,13 @@
 """What is too old once the history is gone: the real server compacts its etcd, the simulator forgets its history."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.contract import servers
-from tests.contract.client import Answer, Api, in_new_namespace
+from tests.contract.client import Answer, Api, in_new_namespace, until
 from tests.contract.conftest import SERVERS
 from tests.contract.steps import config, labelled
 
@@ -43,11 +42,7 @@ def _page(api: Api, **query: Any) -> Answer:
 def _once_forgotten(api: Api, ask: Callable[[], Answer]) -> Answer:
     """The first answer that is no success, after the history was given up."""
     api.compact()
-    deadline = time.monotonic() + FORGOTTEN_SECONDS
-    while (answer := ask()).status == 200:
-        assert time.monotonic() < deadline, "the old version is still there"
-        time.sleep(0.2)
-    return answer
+    return until(ask, lambda answer: answer.status != 200, FORGOTTEN_SECONDS)
 
 
 def test_a_continue_token_is_too_old_and_another_goes_on_with_what_is_there_now(forgetful: Api) -> None:

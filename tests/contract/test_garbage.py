@@ -71,12 +71,7 @@ def test_foreground_waits_for_what_blocks(api: Api) -> None:
 
 
 def _until_deleting(api: Api, path: str) -> None:
-    import time
-
-    deadline = time.monotonic() + 20
-    while "deletionTimestamp" not in api.get(path).meta:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    api.await_answer(path, lambda answer: "deletionTimestamp" in answer.meta)
 
 
 def test_who_has_another_owner_stays(api: Api) -> None:

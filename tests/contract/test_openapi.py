@@ -1,6 +1,5 @@
 """OpenAPI v3: the index, and the document of a group as `kubectl explain` and typed clients read it."""
 
-import time
 from typing import Any
 
 from tests.contract.client import Api
@@ -13,11 +12,9 @@ WIDGET = "dev.muster.contract.v1.Widget"
 
 def _index(api: Api) -> Any:
     """The paths; a real server adds those of a new CRD a moment later."""
-    deadline = time.monotonic() + PUBLISHED_SECONDS
-    while not {GROUP, QUEUES} <= set(paths := api.get("/openapi/v3").body["paths"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return paths
+    wanted = {GROUP, QUEUES}
+    found = api.await_answer("/openapi/v3", lambda answer: wanted <= set(answer.body["paths"]), PUBLISHED_SECONDS)
+    return found.body["paths"]
 
 
 def _document(api: Api, path: str) -> Any:

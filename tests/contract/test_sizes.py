@@ -1,9 +1,12 @@
 """How large a request may be."""
 
-from tests.contract.client import MERGE, Api
+import base64
+
+from tests.contract.client import MERGE, Answer, Api
 from tests.contract.steps import config, widget
 
 LIMIT = 3 * 1024 * 1024
+MOST_DATA = 1024 * 1024
 
 
 def test_a_body_beyond_three_mebibytes_is_too_large(api: Api) -> None:
@@ -24,6 +27,18 @@ def test_an_object_of_a_mebibyte_is_taken(api: Api) -> None:
 
     assert api.post("widgets/widgets", body).status == 201
     assert len(api.get("widgets/widgets/large").body["spec"]["free"]["text"]) == 1_000_000
+
+
+def test_the_data_of_a_secret_is_counted_decoded(api: Api) -> None:
+    def put(name: str, size: int) -> Answer:
+        data = {"a": base64.b64encode(b"x" * size).decode()}
+        return api.post("secrets", {"metadata": {"name": name}, "data": data})
+
+    assert put("whole", MOST_DATA).status == 201
+    answer = put("beyond", MOST_DATA + 1)
+
+    assert answer.code == (422, "Invalid")
+    assert answer.message.endswith(f"Too long: may not be more than {MOST_DATA} bytes")
 
 
 def test_a_json_patch_has_at_most_ten_thousand_operations(api: Api) -> None:

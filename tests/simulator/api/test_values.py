@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from simulator.api.errors import ApiError
+from simulator.api.go_base64 import illegal_base64, illegal_raw_url_base64
+from simulator.api.go_json import complaint
 from simulator.api.jsonpath import compile_path
 from simulator.api.paths import ResourcePath, parse
 from simulator.api.protobuf import decode
@@ -19,10 +21,50 @@ from simulator.api.tables import human_duration
         (8, "8"), ("7", "7"), ("1000m", "1"), ("0.5", "500m"), ("1.5", "1500m"), ("100m", "100m"),
         ("1024Mi", "1Gi"), ("1.5Gi", "1536Mi"), ("512", "512"), ("1000k", "1M"), ("64Gi", "64Gi"),
         ("0", "0"), ("1e3", "1e3"), ("12E", "12E"), ("1023", "1023"), ("abc", "abc"),
+        # apimachinery v0.35.4, resource.ParseQuantity(…).String()
+        ("1e19", "10e18"), ("12e17", "1200e15"), ("1e30", "1e30"), ("1e999999999", "1e999999999"),
+        ("1e-10", "1e-9"), ("1e-30", "1e-9"), ("0.0000000001", "1n"), ("9" * 20, "9" * 20),
+        ("7Ei", "7Ei"), ("8Ei", "9223372036854775807"), ("-16Ei", "-9223372036854775807"), ("100E", "100E"),
     ],
 )  # fmt: skip
 def test_quantities_in_canonical_form(given: Any, expected: str) -> None:
     assert canonical(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [  # go 1.26: base64.StdEncoding.DecodeString
+        ("", None), ("abcd", None), ("YQ==", None), ("YWI=", None), ("YQ==\n", None), ("YQ=\n=", None),
+        ("ab\ncd", None),
+        ("abc", 0), ("a", 0), ("abcde", 4), ("abcdabc", 4), ("abcdabcdab", 8), ("abc$", 3), ("é", 0), ("abcdé", 4),
+        ("=", 0), ("a=", 1), ("abcd=", 4), ("YQ=", 3), ("YQ\n=", 4), ("YQ=x", 2), ("YQ=\nx", 3), ("YQ==x", 4),
+        ("YWI=x", 4), ("YWI=\nx", 5),
+    ],
+)  # fmt: skip
+def test_base64_is_illegal_where_go_says_so(text: str, position: int | None) -> None:
+    assert illegal_base64(text) == position
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("a-_z", None), ("ab", None), ("abc", None), ("a", 0), ("abcde", 4), ("ab=", 2), ("a+", 1), ("é", 0)],
+)
+def test_base64_of_urls_has_no_padding(text: str, position: int | None) -> None:
+    assert illegal_raw_url_base64(text) == position
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [  # go 1.26: json.Unmarshal
+        (b"\x7f", r"'\x7f' looking for beginning of value"), (b"\x80", r"'\u0080' looking for beginning of value"),
+        (b"\xa0", r"'\u00a0' looking for beginning of value"), (b"\xad", r"'\u00ad' looking for beginning of value"),
+        (b"\xa1", "'¡' looking for beginning of value"), ("é".encode(), "'Ã' looking for beginning of value"),
+        (b"\x01", r"'\x01' looking for beginning of value"), (b"x", "'x' looking for beginning of value"),
+        (b"{\xc3", "'Ã' looking for beginning of object key string"),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_is_told_as_go_tells_it(raw: bytes, said: str) -> None:
+    assert complaint(raw) == f"invalid character {said}"
 
 
 @pytest.mark.parametrize(
