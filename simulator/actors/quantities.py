@@ -19,11 +19,15 @@ SUFFIXES = {
     **{f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)},
 }
 
+MOST = Decimal(2**63 - 1)
+MOST_DEVICES = Decimal(4096)
+FURTHEST_EXPONENT = 30
+
 Amounts = dict[str, Decimal]
 
 
 def parse_quantity(text: object) -> Decimal:
-    """Raises ValueError on what is no quantity."""
+    """At most 2⁶³ - 1 either way, which is more than any node has. Raises ValueError on what is no quantity."""
     return _parse(str(text).strip())
 
 
@@ -34,8 +38,19 @@ def _parse(text: str) -> Decimal:
         raise ValueError(f"{text!r} is not a Kubernetes quantity")
     number = Decimal(match[1])
     if match[2]:
-        return number * Decimal(f"1{match[2]}")
-    return number * SUFFIXES[match[3]] if match[3] else number
+        exponent = min(max(int(match[2][1:]), -FURTHEST_EXPONENT), FURTHEST_EXPONENT)
+        number *= Decimal(10) ** exponent
+    elif match[3]:
+        number *= SUFFIXES[match[3]]
+    return min(max(number, -MOST), MOST)
+
+
+def devices(amount: object) -> int:
+    """How many GPUs a quantity counts, none of one that is no count; each is looked at, so there is a bound."""
+    try:
+        return int(min(max(parse_quantity(amount), Decimal(0)), MOST_DEVICES))
+    except ValueError:
+        return 0
 
 
 def format_quantity(amount: Decimal) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clusters.operators.dynamo.graph import GPU, Component, Graph
 from clusters.operators.dynamo.render import resource_names, runtime_namespace
 from clusters.operators.objects import find_condition, spec_of, status_of
-from simulator.actors.exporters.load import devices
+from simulator.actors.quantities import devices
 from simulator.client import Object
 
 

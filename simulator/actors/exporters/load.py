@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from clusters.operators.objects import annotations_of, labels_of, spec_of
-from simulator.actors.quantities import parse_quantity
+from simulator.actors.quantities import devices
 from simulator.client import Object
 
 SUB_TYPE = "nvidia.com/dynamo-sub-component-type"
@@ -17,7 +17,6 @@ WARM_UP_S = 20.0
 IDLE_WATTS, IDLE_CELSIUS = 70.0, 31.0
 BUSY_WATTS, BUSY_CELSIUS = 690.0, 72.0
 IDLE_MEMORY_MIB = 4
-MAX_DEVICES = 4096
 
 
 class GpuLoad(NamedTuple):
@@ -86,14 +85,6 @@ def load_of(pod: Object, index: int, now: float, *, seed: int, memory_mib: int, 
 def unit(text: str) -> float:
     """A repeatable number in [0, 1) for a text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
-
-
-def devices(amount: object) -> int:
-    """How many GPUs a quantity counts, none of one that is no count; each of them is measured, so there is a bound."""
-    try:
-        return min(max(int(parse_quantity(amount)), 0), MAX_DEVICES)
-    except ValueError:
-        return 0
 
 
 def gpus_of(pod: Object) -> int:

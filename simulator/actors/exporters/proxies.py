@@ -24,9 +24,10 @@ from simulator.actors.context import Context
 from simulator.actors.exporters import kai_metrics
 from simulator.actors.exporters.dcgm import Gpu, assign, exposition, idle_gpu
 from simulator.actors.exporters.dynamo_metrics import frontend_metrics, model_of, worker_metrics
-from simulator.actors.exporters.load import devices, load_of
+from simulator.actors.exporters.load import load_of
 from simulator.actors.kubelet.nodes import GPU
 from simulator.actors.kubelet.pods import BY_NODE
+from simulator.actors.quantities import devices
 from simulator.client import Object
 
 Answer = tuple[int, str, bytes]

@@ -19,9 +19,9 @@ from scheduling.selectors import untolerated
 from scheduling.structs import Taint
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
-from simulator.actors.exporters.load import devices
 from simulator.actors.kubelet.lifecycle import Step, status_at
 from simulator.actors.kubelet.pods import BY_NODE
+from simulator.actors.quantities import devices
 from simulator.client import Object
 
 GPU = "nvidia.com/gpu"

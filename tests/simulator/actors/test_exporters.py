@@ -7,7 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from clusters.kinds import POD
 from simulator.actors.exporters.dcgm import assign
-from simulator.actors.exporters.load import devices, load_of
+from simulator.actors.exporters.load import load_of
+from simulator.actors.quantities import devices
 from tests.simulator.actors.graphs import graph as disaggregated
 from tests.simulator.actors.graphs import worker
 
@@ -186,7 +187,19 @@ def test_a_service_is_answered_by_a_ready_pod_behind_it(play):
 
 
 @pytest.mark.parametrize(
-    ("amount", "count"), [("8", 8), ("1e1", 10), ("2k", 2000), ("-5", 0), ("x", 0), ("9" * 20, 4096), (None, 0)]
+    ("amount", "count"),
+    [
+        ("8", 8),
+        ("1e1", 10),
+        ("2k", 2000),
+        ("-5", 0),
+        ("x", 0),
+        ("9" * 20, 4096),
+        ("1e999999999", 4096),
+        ("-1e999999999", 0),
+        ("1e-999999999", 0),
+        (None, 0),
+    ],
 )
 def test_devices_are_counted_as_kubernetes_counts_and_never_without_bound(amount, count):
     assert devices(amount) == count
