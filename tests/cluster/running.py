@@ -186,10 +186,7 @@ class RealCluster:
             _write_private(tokens, f"{self.token or secrets.token_hex(16)},admin,admin,system:masters\n")
         self.token = tokens.read_text().partition(",")[0]
         write_kubeconfig(self.kubeconfig, self.url, self.token, self.certificates.authority_text)
-        policy = (
-            "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
-        )
-        (self.directory / "audit-policy.yaml").write_text(policy)
+        (self.directory / "audit-policy.yaml").write_text(AUDIT_POLICY)
 
     def _etcd(self) -> list[str]:
         client, peer = (f"http://{HOST}:{self.ports[name]}" for name in ("etcd", "peer"))
