@@ -6,7 +6,7 @@ given back the ordinary deletion finds nothing of ours and leaves it alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.utils import timezone
@@ -40,8 +40,11 @@ class Candidate:
     wanted: Manifest | None = None
     effects: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.kind.kind} {self.found.name}"
+
     @property
-    def key(self) -> str:
+    def pk(self) -> str:
         """What forms and the API call it: the object's uid."""
         return self.found.uid
 
@@ -62,7 +65,7 @@ class Comparison:
 
     candidate: Candidate
     changes: tuple[FieldChange, ...] = ()
-    error: str = field(default="")
+    error: str = ""
 
 
 def note_adoption(row: DesiredState, cluster: Cluster, candidates: Iterable[Candidate], *, by: str) -> None:

@@ -1,10 +1,13 @@
-"""The page of what others made in a cluster: compare, take over, give back."""
+"""The pages of what others made in a cluster: compare and take over; what was taken over, and giving it back."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
@@ -14,45 +17,88 @@ from accounts.requests import actor_of
 from clusters import live, presenting, selectors
 from clusters.models import Adoption, Cluster
 from controlplane import adopting
-from core.errors import Conflict
+from controlplane.adopt_tables import CANDIDATES, TAKEN
+from core.errors import Conflict, Stale
+from core.tables import build_table, table_response
 
 KINDS = ("topologies", "queues")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def cluster_adopt(request: HttpRequest, pk: str) -> HttpResponse:
+def cluster_adopt(request: HttpRequest, pk: str) -> HttpResponseBase:
     """What can be taken over; a POST compares what is chosen, or with `adopt` takes it over."""
     cluster = _cluster(request, pk)
-    picked = adopting.chosen(cluster, request.POST.getlist("object"))
+    picked = adopting.chosen(cluster, request.POST.getlist("pk"))
     if picked and "adopt" in request.POST:
         _tell(request, adopting.adopt(actor_of(request), picked))
         return redirect("cluster-adopt", cluster.pk)
     wrong = request.method == "POST" and not picked
+    candidates = {one.found.pk: one for one in adopting.candidates_of(cluster)}
+    table = build_table(
+        request,
+        adopting.objects_of(candidates.values()),
+        CANDIDATES,
+        present=lambda rows: [candidates[row.pk] for row in rows],
+    )
     context: dict[str, Any] = {
         "error": _("Choose at least one object.") if wrong else "",
         "comparisons": live.compare(cluster, picked),
-        "candidates": adopting.candidates_of(cluster),
-        **_about(cluster),
+        "read": all((cluster.streams.get(kind) or {}).get("listedAt") for kind in KINDS),
+        **_about(cluster, "cluster-adopt"),
     }
-    return render(request, "controlplane/adopt.html", context, status=422 if wrong else 200)
+    response = table_response(request, "controlplane/adopt.html", table, context)
+    if wrong:
+        response.status_code = 422
+    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def cluster_release(request: HttpRequest, pk: str) -> HttpResponse:
-    """Give one object back: the row is deleted, the object stays as it was."""
+def cluster_release(request: HttpRequest, pk: str) -> HttpResponseBase:
+    """What was taken over. `?object=` names one by its uid: asks whether to give it back, and with a POST does so."""
     cluster = _cluster(request, pk)
-    uid = request.POST.get("object", "").replace("\x00", "")
-    adoption = Adoption.objects.filter(cluster=cluster, uid=uid).first()
+    uid = request.GET.get("object", "").replace("\x00", "")
+    adoption = adopting.adoptions_of(cluster).filter(uid=uid, release_requested_at=None).first()
     if adoption is not None:
-        try:
-            adopting.release(actor_of(request), adoption)
-        except Conflict as error:
-            messages.error(request, error.message)
-        else:
-            messages.success(request, _("%(name)s is being given back.") % {"name": adoption.name})
-    elif request.method == "POST":
+        return _release(request, cluster, adoption)
+    if uid or request.method == "POST":
         messages.error(request, _("It was not taken over, or was given back."))
-    return redirect("cluster-adopt", cluster.pk)
+        return redirect("cluster-release", cluster.pk)
+    table = build_table(request, adopting.adoptions_of(cluster), TAKEN, present=adopting.with_rows)
+    return table_response(request, "controlplane/adopted.html", table, _about(cluster, "cluster-release"))
+
+
+def _release(request: HttpRequest, cluster: Cluster, adoption: Adoption) -> HttpResponse:
+    error = ""
+    back = reverse("cluster-release", args=[cluster.pk])
+    if request.method == "POST":
+        error = _given_back(request, adoption)
+        if not error:
+            messages.success(request, _("%(name)s is being given back.") % {"name": adoption.name})
+            return redirect(back)
+    (taken,) = adopting.with_rows([adoption])
+    context = {
+        "title": _("Give %(name)s back") % {"name": adoption.name},
+        "lead": _("The object stays in the cluster, as %(maker)s had it.") % {"maker": adoption.made_by},
+        "hits": [{"text": text} for text in adopting.goes_with(taken.row)],
+        "name": adoption.name,
+        "act": _("Release"),
+        "act_icon": "undo-2",
+        "action_url": f"{back}?{urlencode({'object': adoption.uid})}",
+        "back_url": back,
+        "error": error,
+    }
+    return render(request, "confirm.html", context, status=422 if error else 200)
+
+
+def _given_back(request: HttpRequest, adoption: Adoption) -> str:
+    """Why it is not; empty where it is."""
+    if request.POST.get("confirm", "").strip() != adoption.name:
+        return _("This is not its name.")
+    try:
+        adopting.release(actor_of(request), adoption)
+    except (Conflict, Stale) as error:
+        return error.message
+    return ""
 
 
 def _cluster(request: HttpRequest, pk: str) -> Cluster:
@@ -62,14 +108,17 @@ def _cluster(request: HttpRequest, pk: str) -> Cluster:
     return cluster
 
 
-def _about(cluster: Cluster) -> dict[str, Any]:
+def _about(cluster: Cluster, page: str) -> dict[str, Any]:
     state = selectors.watch_state(cluster, *KINDS)
+    parts = {"cluster-adopt": _("Can be taken over"), "cluster-release": _("Taken over")}
     return {
         "cluster": cluster,
         "crumbs": presenting.cluster_crumbs(cluster),
-        "adoptions": adopting.adoptions_of(cluster),
+        "tabs": [
+            {"label": label, "url": reverse(name, args=[cluster.pk]), "current": name == page}
+            for name, label in parts.items()
+        ],
         "krm": adopting.kept_by_krm(cluster),
-        "read": all((cluster.streams.get(kind) or {}).get("listedAt") for kind in KINDS),
         "stale": presenting.stale_sentences([(cluster, state)] if state.stale else []),
     }
 

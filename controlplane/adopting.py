@@ -1,18 +1,20 @@
 """Taking over what others made in a cluster, and giving it back, over the packages that know what it becomes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.apps import apps
 from django.db import transaction
+from django.db.models import Case, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.audit import Actor
 from clusters.adopting import Candidate
 from clusters.kinds import KAI_QUEUE, KAI_TOPOLOGY
-from clusters.models import Adoption, Cluster
+from clusters.models import Adoption, Cluster, ClusterObject
+from clusters.names import owner_label_value
 from core.errors import MusterError
 from core.models import DesiredState
 from organizations import adopt as queues
@@ -44,7 +46,7 @@ def candidates_of(cluster: Cluster) -> list[Candidate]:
 def chosen(cluster: Cluster, uids: Iterable[str]) -> list[Candidate]:
     """Those of the candidates with these uids."""
     wanted = set(uids)
-    return [candidate for candidate in candidates_of(cluster) if candidate.key in wanted] if wanted else []
+    return [candidate for candidate in candidates_of(cluster) if candidate.pk in wanted] if wanted else []
 
 
 def adopt(actor: Actor, candidates: Sequence[Candidate]) -> list[Done]:
@@ -67,25 +69,64 @@ def _adopting(actor: Actor, candidates: Sequence[Candidate]) -> Iterator[Done]:
             yield Done(found.uid, found.name, row)
 
 
-def adoptions_of(cluster: Cluster) -> list[tuple[Adoption, DesiredState | None]]:
-    """What was taken over there, with the row that it belongs to."""
-    return [
-        (adoption, row_of(adoption)) for adoption in Adoption.objects.filter(cluster=cluster).order_by("kind", "name")
-    ]
+def objects_of(candidates: Collection[Candidate]) -> "QuerySet[ClusterObject]":
+    """Their objects, for a list to filter and sort; `state` is `free`, or `blocked` where something is in the way."""
+    free = [candidate.found.pk for candidate in candidates if not candidate.blocked]
+    rows = ClusterObject.objects.filter(pk__in=[candidate.found.pk for candidate in candidates])
+    return rows.annotate(state=Case(When(pk__in=free, then=Value("free")), default=Value("blocked")))
 
 
-def row_of(adoption: Adoption) -> DesiredState | None:
-    """The row that took the object over; None where it is gone."""
-    label, _dot, pk = adoption.owner.rpartition(".")
-    row: DesiredState | None = apps.get_model(label)._default_manager.filter(pk=pk).first()
-    return row
+def adoptions_of(cluster: Cluster) -> "QuerySet[Adoption]":
+    """What was taken over there, by kind and name; `state` is `Adopting`, `Adopted` or `Releasing`."""
+    state = Case(
+        When(release_requested_at__isnull=False, then=Value("Releasing")),
+        When(taken_at__isnull=False, then=Value("Adopted")),
+        default=Value("Adopting"),
+    )
+    return Adoption.objects.filter(cluster=cluster).annotate(state=state).order_by("kind", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An object that was taken over, and the row that it belongs to; None: that one is gone."""
+
+    adoption: Adoption
+    row: DesiredState | None
+
+    @property
+    def pk(self) -> int:
+        """The adoption's."""
+        return self.adoption.pk
+
+
+def with_rows(adoptions: Sequence[Adoption]) -> list[Taken]:
+    """The adoptions with their rows: one query a kind of row."""
+    keys: dict[str, set[str]] = {}
+    for adoption in adoptions:
+        label, _dot, pk = adoption.owner.rpartition(".")
+        keys.setdefault(label, set()).add(pk)
+    rows = {label: apps.get_model(label)._default_manager.in_bulk(pks) for label, pks in keys.items()}
+    found = {f"{label}.{pk}": row for label, of in rows.items() for pk, row in of.items()}
+    return [Taken(adoption, found.get(adoption.owner)) for adoption in adoptions]
+
+
+def goes_with(row: DesiredState | None) -> list[str]:
+    """What is deleted in the cluster when the objects of a row are given back: all that Muster made besides them."""
+    if not isinstance(row, Department | Project):
+        return []
+    taken = Adoption.objects.filter(owner=owner_label_value(row._meta.label, row.pk)).values("name")
+    queues = row.quotas.exclude(queue_name__in=taken).order_by("queue_name").values_list("queue_name", flat=True)
+    found = [_("Queue %(name)s is deleted.") % {"name": queue} for queue in queues]
+    if isinstance(row, Project) and not row.adopts_namespace:
+        found.append(_("Namespace %(name)s is deleted with all that is in it.") % {"name": row.namespace})
+    return found
 
 
 @transaction.atomic
 def release(actor: Actor, adoption: Adoption) -> DesiredState | None:
     """Give the object back as it was, and delete the row: what Muster made besides goes. Raises as the deletion of the
     row does, `Conflict` naming what stands on it."""
-    row = row_of(adoption)
+    (row,) = (taken.row for taken in with_rows([adoption]))
     if isinstance(row, NetworkTopology):
         delete_topology(actor, topology=row)
     elif isinstance(row, Department):

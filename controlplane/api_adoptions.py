@@ -29,7 +29,7 @@ class AdoptionsView(ApiView):
         return Response(
             {
                 "candidates": [_candidate(one) for one in adopting.candidates_of(cluster)],
-                "adoptions": [_adoption(one) for one, _row in adopting.adoptions_of(cluster)],
+                "adoptions": [_adoption(one) for one in adopting.adoptions_of(cluster)],
             }
         )
 
@@ -40,7 +40,7 @@ class AdoptionsView(ApiView):
         check_keys(body, FIELDS)
         wanted, released = (_uids(body, name) for name in FIELDS)
         picked = adopting.chosen(cluster, wanted)
-        unknown = set(wanted) - {one.key for one in picked}
+        unknown = set(wanted) - {one.pk for one in picked}
         if unknown:
             raise InvalidInput.of("adopt", f"{min(unknown)[:64]!r} is no object of others that can be taken over")
         if is_dry_run(request):
@@ -78,7 +78,7 @@ def _uids(body: dict[str, Any], name: str) -> list[str]:
 
 def _candidate(one: Candidate) -> dict[str, Any]:
     return {
-        "uid": one.key,
+        "uid": one.pk,
         "kind": one.kind.kind,
         "name": one.found.name,
         "madeBy": one.found.made_by,
@@ -88,21 +88,21 @@ def _candidate(one: Candidate) -> dict[str, Any]:
     }
 
 
-def _adoption(adoption: Adoption) -> dict[str, Any]:
-    state = "Releasing" if adoption.release_requested_at else "Adopted" if adoption.taken_at else "Adopting"
+def _adoption(adoption: Any) -> dict[str, Any]:
+    """Of a row of `adopting.adoptions_of`."""
     return {
         "uid": adoption.uid,
         "kind": adoption.kind,
         "name": adoption.name,
         "madeBy": adoption.made_by,
         "owner": adoption.owner,
-        "state": state,
+        "state": adoption.state,
     }
 
 
 def _comparison(one: Comparison) -> dict[str, Any]:
     return {
-        "uid": one.candidate.key,
+        "uid": one.candidate.pk,
         "name": one.candidate.found.name,
         "message": one.error or one.candidate.blocked,
         "changes": [

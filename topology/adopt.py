@@ -21,9 +21,10 @@ OWNER = "topology.NetworkTopology.…"
 
 
 def candidates(cluster: Cluster) -> Iterator[Candidate]:
-    """Topologies of others, by name. 3 queries."""
+    """Topologies of others, by name. 4 queries."""
     facts = node_facts(cluster.pk)
     ours = set(NetworkTopology.objects.filter(cluster=cluster).values_list("name", flat=True))
+    bindings = {found.name: found for found in _of(cluster, GROVE_CLUSTER_TOPOLOGY_BINDING)}
     for found in _of(cluster, KAI_TOPOLOGY).order_by("name"):
         levels = levels_of(found.manifest)
         faults = [*name_faults(found.name), *level_faults(levels)] or order_faults(levels, facts)
@@ -35,7 +36,7 @@ def candidates(cluster: Cluster) -> Iterator[Candidate]:
             found.name,
             blocked=_blocked(found, faults, taken=found.name in ours),
             wanted=topology_manifest(spec),
-            effects=tuple(_effects(cluster, spec)),
+            effects=tuple(_effects(cluster, spec, bindings.get(spec.name))),
         )
 
 
@@ -72,11 +73,10 @@ def _blocked(found: ClusterObject, faults: list[Fault], *, taken: bool) -> str:
     return f"{faults[0].message}." if faults else ""
 
 
-def _effects(cluster: Cluster, spec: TopologySpec) -> Iterator[str]:
-    binding = _of(cluster, GROVE_CLUSTER_TOPOLOGY_BINDING).filter(name=spec.name).first()
+def _effects(cluster: Cluster, spec: TopologySpec, binding: ClusterObject | None) -> Iterator[str]:
     if binding is not None and not keeper_of(binding.manifest):
         yield _("Grove’s ClusterTopologyBinding %(name)s is taken over with it.") % {"name": spec.name}
-    elif "grove.io" in (cluster.served or {}):
+    elif GROVE_CLUSTER_TOPOLOGY_BINDING.group in cluster.served:
         yield _("Grove gets a ClusterTopologyBinding %(name)s where it has none.") % {"name": spec.name}
 
 

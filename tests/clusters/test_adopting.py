@@ -175,7 +175,7 @@ def test_the_difference_is_shown_by_field_and_owner_before_anything_is_written(
     client.force_login(admin)
     page = reverse("cluster-adopt", args=[world.cluster.pk])
 
-    shown = client.post(page, {"object": uid_of(theirs, f"{QUEUES}/research"), "compare": "1"}).content.decode()
+    shown = client.post(page, {"pk": uid_of(theirs, f"{QUEUES}/research"), "compare": "1"}).content.decode()
     answer = client.post(
         f"/api/v1/clusters/{world.cluster.pk}/adoptions?dryRun=true",
         {"adopt": [uid_of(theirs, f"{QUEUES}/research")]},
