@@ -22,6 +22,11 @@ def say_field(name: str, say: Say) -> None:
     _sayers[name] = say
 
 
+def told(name: str, value: Any) -> str:
+    """The field in the words of its package; "" where it is left to its parts."""
+    return _sayers[name](value) if name in _sayers else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One field. `path` is dotted, `[n]` for the n-th of a list; `before` is None where the entry names none."""
@@ -49,7 +54,7 @@ def _short(value: str, longest: int) -> str:
 
 def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in document.items():
-        said = _sayers[name](value) if name in _sayers else ""
+        said = told(name, value)
         yield from [(name, said)] if said else _leaves(name, value)
 
 

@@ -10,6 +10,7 @@ MANAGED_BY = "muster"
 # `<app_label.Model>.<id>` of the desired-state row that an object belongs to.
 OWNER_LABEL = "muster.dev/owner"
 WORKLOAD_LABEL = "muster.dev/workload"
+PROJECT_LABEL = "muster.dev/project"
 
 NODE_POOL_LABEL = "kai.scheduler/node-pool"
 QUEUE_LABEL = "kai.scheduler/queue"

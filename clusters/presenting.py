@@ -160,7 +160,7 @@ def removal_context(cluster: Cluster, blockers: Sequence[Blocker]) -> dict[str, 
     ]
     return {
         "cluster": cluster,
-        "blockers": [f"{blocker.kind} {blocker.name}" for blocker in blockers],
+        "blockers": list(map(_named, blockers)),
         "ways": ways,
         "back_url": reverse("clusters:cluster-detail", args=[cluster.pk]),
     }

@@ -7,6 +7,7 @@ took over, and forgets the cluster when all is gone.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from django.db import models, transaction
@@ -14,13 +15,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from accounts.audit_changes import told
 from clusters.models import Adoption, Cluster, ClusterObject, Removal
+from clusters.removal_impact import ending_workloads
 from core.conditions import Condition
 from core.desired import request_deletion
 from core.models import DesiredState
 from core.reconciling import Outcome
 
 SOON = timedelta(seconds=2)
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ def meanings(cluster: Cluster, how: str) -> list[Meaning]:
     found = [
         Meaning(_("Deleted in the cluster: %(objects)s.") % {"objects": counted or _("nothing")}),
         Meaning(_("Workloads end; namespaces that Muster made go with all that is in them.")),
+        *(Meaning(said) for said in (told("impact", ending_workloads(cluster)),) if said),
         Meaning(_("Nodes lose the labels of Muster’s node pools."), harmless=True),
         Meaning(forgotten),
     ]
@@ -80,13 +85,12 @@ def removed(cluster: Cluster) -> Outcome:
     """What has become of a cluster that is to go: gone, or what it waits for."""
     if cluster.removal == Removal.LEAVE:
         _forget(cluster)
-    left = [
-        f"{model._meta.verbose_name} {row}" for model in _models() for row in _rows(model, cluster).order_by("pk")[:20]
-    ]
+    rows = (row for model in _models() for row in _rows(model, cluster).order_by("pk")[:MOST_NAMED])
+    left = ", ".join(f"{row._meta.verbose_name} {row}" for row in islice(rows, MOST_NAMED))
     if not left or cluster.removal != Removal.CLEAN:
         return Outcome(gone=True)
-    message = f"Waiting for {', '.join(left[:20])} to leave the cluster."
-    waiting = Condition("Synced", "False", "Deleting", message, arguments=(("objects", ", ".join(left)),))
+    message = f"Waiting for {left} to leave the cluster."
+    waiting = Condition("Synced", "False", "Deleting", message, arguments=(("objects", left),))
     return Outcome("Deleting", (waiting,), check_again_after=SOON)
 
 

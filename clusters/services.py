@@ -12,6 +12,7 @@ from clusters.kubeconfig import ClusterAccess
 from clusters.models import Cluster, Removal
 from clusters.names import DEFAULT_NODE_POOL, is_rfc1123_label
 from clusters.removal import clean
+from clusters.removal_impact import ending_workloads
 from core.desired import change_spec, request_deletion
 from core.errors import Blocker, Conflict, InvalidInput
 from core.hints import hint_reconcile
@@ -70,7 +71,9 @@ def remove_cluster(actor: Actor, cluster: Cluster, *, how: str = "") -> Cluster:
             % {"name": cluster.name},
             objects=[f"{blocker.kind} {blocker.name}" for blocker in blockers],
         )
+    told: dict[str, Any] = {"objects": how or "none"}
     if how == Removal.CLEAN:
+        told["impact"] = ending_workloads(cluster)
         clean(cluster)
     if how:
         cluster = change_spec(cluster, {"removal": how})
@@ -80,7 +83,7 @@ def remove_cluster(actor: Actor, cluster: Cluster, *, how: str = "") -> Cluster:
         "delete",
         removed,
         before={"name": cluster.name, "server": cluster.server},
-        after={"objects": how or "none"},
+        after=told,
     )
     return removed
 

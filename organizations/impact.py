@@ -7,6 +7,7 @@ from typing import Any
 
 from clusters.models import Cluster
 from organizations.fair_share import queue_names
+from organizations.impact_new import creation_impact
 from organizations.models import Department, Project, Quota
 from organizations.quota import COLUMNS, DEFAULTS, QuotaWarning, WarningCode, over, total, warnings_for
 from organizations.quota_rows import used
@@ -15,7 +16,7 @@ from organizations.services import QuotaInput
 from scheduling.impact_edits import with_queues, without_queues
 from scheduling.shares_holdings import Changes
 from scheduling.structs import Snapshot
-from topology.impact import Edit, impact_of
+from topology.impact import Edit, impact_of, merged
 from topology.impact_names import Shown
 from topology.models import NodePool
 
@@ -24,8 +25,11 @@ _ENGINE = {"gpu": Decimal(1), "cpu": Decimal(1), "memory": Decimal(10) ** 6}
 
 
 def quota_impact(user: Any, owner: Department | Project, inputs: Sequence[QuotaInput], *, now: datetime) -> Shown:
-    """What other quotas, limits, weights and priorities would do to work and shares, on every pool that is named."""
-    rows = {row.node_pool_id: row for row in owner.quotas.all()} if owner.pk else {}
+    """What other quotas, limits, weights and priorities would do to work and shares, on every pool that is named. An
+    owner that is not saved: see `creation_impact`; a new department has nothing that could ask for its quota."""
+    if owner.pk is None:
+        return creation_impact(user, owner, inputs, now=now) if isinstance(owner, Project) else merged([])
+    rows = {row.node_pool_id: row for row in owner.quotas.all()}
     edits: dict[str, Edit] = {}
     for given in inputs:
         row = rows.get(given.pool.pk)

@@ -10,12 +10,18 @@ from decimal import Decimal
 from typing import Any
 
 from clusters.kinds import KAI_QUEUE, NAMESPACE, SECRET
-from clusters.names import DEFAULT_NODE_POOL, MANAGED_BY, MANAGED_BY_LABEL, NODE_POOL_LABEL, OWNER_LABEL
+from clusters.names import (
+    DEFAULT_NODE_POOL,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    NODE_POOL_LABEL,
+    OWNER_LABEL,
+    PROJECT_LABEL,
+)
 from organizations.quota import as_number
 
 Manifest = dict[str, Any]
 
-PROJECT_LABEL = "muster.dev/project"
 ADOPTED_LABEL = "muster.dev/adopted"
 SECRET_LABEL = "muster.dev/project-secret"  # noqa: S105 (a label key)
 

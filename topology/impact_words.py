@@ -39,6 +39,9 @@ def impact_items(shown: Shown) -> list[Item]:
             hidden,
         )
         items.append({"status": "info", "text": text % {"n": number(hidden)}, "detail": ""})
+    if items and shown.get("whenAsked"):
+        text = _("Nothing happens at once. If the project asks for all GPUs that it is to deserve:")
+        items.insert(0, {"status": "info", "text": text, "detail": ""})
     if items and "stale" in shown["unknown"]:
         text = _("What is known of the cluster is old: the effects may differ.")
         items.append({"status": "wait", "text": text, "detail": ""})
@@ -149,6 +152,10 @@ _EFFECTS: Mapping[str, tuple[str, Say]] = {
             "%(n)s workloads would lose their queue and never start again: %(gpus)s GPUs",
             n,
         ),
+    ),
+    "ends": (
+        "bad",
+        lambda n: ngettext("%(n)s workload would end: %(gpus)s GPUs", "%(n)s workloads would end: %(gpus)s GPUs", n),
     ),
     "stops-fitting": (
         "bad",

@@ -115,10 +115,12 @@ class ProjectListView(ApiView):
             quotas=read_resources(body.get("resources") or [], cluster),
         )
         department = parent_of(request, body, cluster)
+        new = Project(cluster=cluster, department=department, name=given.name)
+        impact = dry_impact(request, lambda: quota_impact(request.user, new, given.quotas, now=timezone.now()))
         created = self.write(
             lambda: shown_project(services.create_project(actor_of(request), department=department, given=given))
         )
-        return Response(created, status=201)
+        return with_impact(Response(created, status=201), impact)
 
 
 class ProjectCountView(ApiView):

@@ -32,8 +32,11 @@ class ProjectInput:
 
 
 @transaction.atomic
-def create_project(actor: Actor, *, department: Department, given: ProjectInput) -> Project:
-    """A new project in `department`. Raises `InvalidInput`, `Conflict` for a taken name or namespace."""
+def create_project(
+    actor: Actor, *, department: Department, given: ProjectInput, impact: Mapping[str, Any] | None = None
+) -> Project:
+    """A new project in `department`; the audit keeps `impact`. Raises `InvalidInput`, `Conflict` for a taken name or
+    namespace."""
     project = Project(
         cluster=department.cluster,
         department=department,
@@ -53,18 +56,14 @@ def create_project(actor: Actor, *, department: Department, given: ProjectInput)
         raise Conflict(_("Department %(name)s is being deleted.") % {"name": department.name})
     _save_new(project)
     _before, after = write_quotas(project, given.quotas)
-    audit.record(
-        actor,
-        "create",
-        project,
-        after={
-            "name": project.name,
-            "department": department.name,
-            "namespace": project.namespace,
-            "description": project.description,
-            "resources": after,
-        },
-    )
+    told = {
+        "name": project.name,
+        "department": department.name,
+        "namespace": project.namespace,
+        "description": project.description,
+        "resources": after,
+    }
+    audit.record(actor, "create", project, after=kept(told, impact))
     hint_reconcile(project)
     return project
 

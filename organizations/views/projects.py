@@ -25,6 +25,8 @@ from organizations.services import ProjectInput
 from organizations.tables import PROJECTS
 from organizations.views import shared
 from organizations.wording import conditions_of
+from topology.impact_names import Shown
+from topology.impact_words import sealed
 from topology.protection import protecting_rows
 
 RIGHT = "project:create"
@@ -70,20 +72,23 @@ def project_new(request: HttpRequest) -> HttpResponse:
     )
     matrix = shared.matrix_of(request, chosen.cluster, None)
     warnings: list[Any] = []
+    seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings = shared.warned(request, matrix, Project(cluster=chosen.cluster, department=chosen))
-        made = None if warnings else shared.save(form, lambda: _create(request, form, matrix))
+        new = Project(cluster=chosen.cluster, department=chosen, name=form.cleaned_data["name"].strip())
+        warnings, shown = shared.effects_of(request, matrix, new)
+        seal = sealed(request, new, shown)
+        made = None if warnings else shared.save(form, lambda: _create(request, form, matrix, shown))
         if made is not None:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": made.name})
             return redirect("organizations:project-detail", made.pk)
     context = {
         "form": form, "matrix": matrix, "warnings": warnings, "clusters": [chosen.cluster], "cluster": chosen.cluster,
-        "kind": "project", "cancel_url": reverse("organizations:project-list"),
+        "kind": "project", "cancel_url": reverse("organizations:project-list"), "impact": seal,
     }  # fmt: skip
     return render(request, "organizations/new.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _create(request: HttpRequest, form: ProjectForm, matrix: Any) -> Project:
+def _create(request: HttpRequest, form: ProjectForm, matrix: Any, shown: Shown) -> Project:
     data = form.cleaned_data
     given = ProjectInput(
         name=data["name"].strip(),
@@ -92,7 +97,7 @@ def _create(request: HttpRequest, form: ProjectForm, matrix: Any) -> Project:
         adopts_namespace=data["adopts_namespace"],
         quotas=matrix.inputs,
     )
-    return services.create_project(actor_of(request), department=data["department"], given=given)
+    return services.create_project(actor_of(request), department=data["department"], given=given, impact=shown)
 
 
 @require_GET

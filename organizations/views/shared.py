@@ -92,7 +92,7 @@ def edit_page(
     warnings: list[Any] = []
     seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:
-        warnings, shown = _effects(request, matrix, row)
+        warnings, shown = effects_of(request, matrix, row)
         description, seal = form.cleaned_data["description"].strip(), sealed(request, row, shown)
         if not warnings and save(form, lambda: update(description, matrix, shown)) is not None:
             messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
@@ -109,7 +109,7 @@ def edit_page(
     return render(request, "organizations/edit.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _effects(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[str, Any]], Shown]:
+def effects_of(request: HttpRequest, matrix: Matrix, row: Row) -> tuple[list[dict[str, Any]], Shown]:
     """What the person has not seen yet of what saving would do, and all that it would do at this moment."""
     shown = quota_impact(request.user, row, matrix.inputs, now=timezone.now())
     told = [*warned(request, matrix, row), *impact_items(shown)]
