@@ -1,0 +1,25 @@
+"""The report of the benchmarks keeps what was not measured again."""
+
+from tests.bench import report
+from tests.bench.measuring import Row
+
+FIRST = Row("P1", "list", "10 ms", "12 ms", "1.2 x", "2 x", True)
+SECOND = Row("P6", "page", "10 ms", "50 ms", "5.0 x", "2 x", False)
+LOADS = ("1.0 1.0 1.0", "2.0 2.0 2.0")
+
+
+def test_what_is_measured_anew_takes_its_old_place_and_the_rest_stays() -> None:
+    whole = report.text([FIRST, SECOND], size="large", loads=LOADS, seconds=60, failed=())
+    better = Row("P6", "page", "10 ms", "15 ms", "1.5 x", "2 x", True)
+    other = Row("P11", "preview", "", "3 ms", "", "5 ms", None)
+
+    again = report.renewed(whole, [better, other], stages=["pages", "placing"], loads=LOADS)
+
+    assert [line for line in again.splitlines() if line.startswith("| P")] == [
+        "| P1 | list | 10 ms | 12 ms | 1.2 x | 2 x | met |",
+        "| P6 | page | 10 ms | 15 ms | 1.5 x | 2 x | met |",
+        "| P11 | preview |  | 3 ms |  | 5 ms | reported |",
+    ]
+    assert "- Bars: 1 met, 1 missed" in whole
+    assert "- Bars: 2 met, 0 missed" in again
+    assert "load average 1.0 1.0 1.0 to 2.0 2.0 2.0: pages, placing" in again
