@@ -12,8 +12,8 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
 from accounts.requests import actor_of
+from controlplane.api_shapes import SettingChange, SettingChanged, SettingShape
 from core.api.bodies import check_keys
-from core.api.shapes import SettingChange, SettingChanged, SettingShape
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.models import TenantSetting

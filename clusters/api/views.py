@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from django.db.models import Case, QuerySet, Value, When
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,21 +13,21 @@ from accounts.requests import actor_of
 from clusters import selectors, services
 from clusters.api import wire
 from clusters.api.node_listing import shown_nodes
-from clusters.api.shapes import ClusterCreation, ClusterRenaming, ClusterShape, NodeList
-from clusters.models import Cluster, Node
+from clusters.api.shapes import ClusterCreation, ClusterRenaming, ClusterShape, NodeList, RemovalAccepted
+from clusters.models import Cluster, Node, Removal
+from clusters.removal_impact import ending_workloads
 from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
-from core.api.shapes import Accepted, Count
-from core.api.views import ApiView
+from core.api.shapes import ACCEPTED, Count
+from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
 from core.keys_first import keys_of
 
-ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 NODE_STATUS = (("Ready", "Ready"), ("NotReady", "NotReady"), ("Unknown", "Unknown"))
 NODE_FILTERS = (
     Filter(key="name", label="name"),
@@ -77,7 +78,7 @@ class ClusterListView(ApiView):
 class ClusterView(ApiView):
     """One cluster."""
 
-    gives: Mapping[str, Any] = {"get": ClusterShape, "put": None, "delete": Accepted}
+    gives: Mapping[str, Any] = {"get": ClusterShape, "put": None, "delete": RemovalAccepted}
     takes: Mapping[str, Any] = {"put": ClusterRenaming}
 
     def get(self, request: Request, cluster_id: str) -> Response:
@@ -96,12 +97,13 @@ class ClusterView(ApiView):
 
     def delete(self, request: Request, cluster_id: str) -> Response:
         """Forget it. 202; 409 while anything is defined on it, unless `objects` says what becomes of what Muster made:
-        `leave` or `clean`."""
+        `leave` or `clean`, whose dry run says which workloads end."""
         cluster = _cluster(request, cluster_id)
         check_match(request, cluster)
         how = request.query_params.get("objects", "")
+        impact = ending_workloads(cluster) if is_dry_run(request) and how == Removal.CLEAN else None
         self.write(lambda: services.remove_cluster(actor_of(request), cluster, how=how))
-        return Response(ACCEPTED, status=202)
+        return Response({**msgspec.to_builtins(ACCEPTED), **({"impact": impact} if impact else {})}, status=202)
 
 
 class NodeListView(ApiView):

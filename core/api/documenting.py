@@ -1,6 +1,6 @@
 """The parts of openapi.yaml that come from declared shapes: components, examples, and one answer per kind of error."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -64,20 +64,28 @@ def add_shapes(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
 
 
 def example_of(schema: Mapping[str, Any], schemas: Mapping[str, Any], name: str = "", depth: int = 0) -> Any:
-    """A value that `schema` allows. Parts that may be absent are there, but for those of deep trees."""
+    """A value that `schema` allows: its own example, else one by the field's name or type. Parts that may be absent
+    are there, but for those of deep trees."""
+    if given := _given(schema, name):
+        return given[0]
     if "$ref" in schema:
         return example_of(schemas[schema["$ref"].removeprefix(REF)], schemas, name, depth + 1)
     if "anyOf" in schema or "oneOf" in schema:
         return example_of((schema.get("anyOf") or schema["oneOf"])[0], schemas, name, depth)
     kind = schema.get("type")
-    if "enum" not in schema and name in EXAMPLES and _is(EXAMPLES[name], kind):
-        return EXAMPLES[name]
     if kind == "object":
         listed = schema.get("properties", {})
         return {key: example_of(part, schemas, key, depth + 1) for key, part in listed.items() if depth < 12}
     if kind == "array":
         return [example_of(schema.get("items") or {}, schemas, name, depth + 1)]
-    return schema["enum"][0] if "enum" in schema else _plain(kind, name, schema)
+    return _plain(kind, name, schema)
+
+
+def _given(schema: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """Examples that somebody wrote, and values of an enumeration."""
+    named = [EXAMPLES[name]] if name in EXAMPLES and _is(EXAMPLES[name], schema.get("type")) else ()
+    found: Sequence[Any] = schema.get("examples") or schema.get("enum") or named
+    return found
 
 
 def _plain(kind: Any, name: str, schema: Mapping[str, Any]) -> Any:

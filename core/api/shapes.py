@@ -14,7 +14,7 @@ from core.api.json_rendering import encode
 from core.errors import InvalidInput
 
 __all__ = (
-    "ACCEPTED", "UNSET", "Accepted", "Count", "Encoded", "Impact", "Shape", "UnsetType", "check_shape", "conforming",
+    "ACCEPTED", "UNSET", "Accepted", "Count", "Encoded", "Shape", "UnsetType", "check_shape", "conforming",
 )  # fmt: skip
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<where>.*)`)?$")
 _NAMED = re.compile(r"^Object (?P<fault>missing required|contains unknown) field `(?P<name>[^`]*)`")
@@ -42,12 +42,6 @@ class Accepted(Shape):
 
 
 ACCEPTED = Accepted(code=202, message="Request has been accepted.")
-
-
-class Impact(Shape):
-    """What a dry run of a deletion answers: whom it would hit."""
-
-    impact: Encoded
 
 
 def conforming(data: Any, shape: Any) -> Any:
@@ -93,29 +87,3 @@ class Telemetry(Shape):
     type: str
     timestamp: str
     values: list[TelemetryValue]
-
-
-class SettingShape(Shape):
-    """A setting of the installation; its value is text."""
-
-    key: str
-    value: str
-    label: str
-    category: str
-    type: str
-    stage: str
-    source: str
-    active: bool
-
-
-class SettingChange(Shape):
-    """A setting to turn on or off."""
-
-    key: str
-    value: bool | str
-
-
-class SettingChanged(Shape):
-    """What it is now."""
-
-    msg: str

@@ -50,7 +50,7 @@ class ApiView(APIView):
         if response.status_code >= 400:
             # An error has its one shape, also where a list was asked for as CSV.
             request.accepted_renderer, request.accepted_media_type = FastJSONRenderer(), FastJSONRenderer.media_type
-        elif (shape := self.gives.get(str(request.method).lower())) is not None and not _adds_to_its_shape(request):
+        elif (shape := self.gives.get(str(request.method).lower())) is not None:
             response.data = conforming(response.data, shape)
         for name, value in self.rate_headers.items():
             response.headers[name] = value
@@ -76,11 +76,6 @@ class ApiView(APIView):
         if runai.find(str(request.method), request.path) is not None:
             raise runai.NotServed
         raise MethodNotAllowed(str(request.method))
-
-
-def _adds_to_its_shape(request: Request) -> bool:
-    """Dry runs of writes say more than the write: whom it would hit, where it would land."""
-    return request.method != "GET" and request.query_params.get("dryRun") == "true"
 
 
 def is_dry_run(request: Request) -> bool:

@@ -11,7 +11,7 @@ from accounts.permissions import reach, require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.ids import number_of
-from core.api.shapes import Accepted
+from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
 from organizations import services
@@ -25,7 +25,6 @@ from organizations.api.credentials_shapes import (
 )
 from organizations.models import Project, ProjectSecret
 
-ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 META_KEYS = (
     "name", "scope", "projectId", "departmentId", "clusterId", "autoDelete", "workloadSupportedTypes", "private",
 )  # fmt: skip

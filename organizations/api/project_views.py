@@ -16,7 +16,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import ACCEPTED, UNSET, Accepted, Count
+from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -39,6 +39,7 @@ from organizations.models import Department, Project
 from organizations.services import ProjectInput
 from organizations.services.departments import DEFAULT_DEPARTMENT
 from topology.api.impact import dry_impact, with_impact
+from topology.api.impact_shapes import DELETING, AcceptedDeletion
 
 PROJECT_FILTERS = (
     *COMMON_FILTERS,
@@ -136,7 +137,7 @@ class ProjectCountView(ApiView):
 class ProjectView(ApiView):
     """One project."""
 
-    gives: Mapping[str, Any] = {"get": ProjectShape, "put": ProjectShape, "delete": Accepted}
+    gives: Mapping[str, Any] = {"get": ProjectShape, "put": ProjectShape, "delete": AcceptedDeletion}
     takes: Mapping[str, Any] = {"put": OwnerChange}
 
     def get(self, request: Request, project_id: str) -> Response:
@@ -169,7 +170,7 @@ class ProjectView(ApiView):
         check_match(request, project)
         impact = dry_impact(request, lambda: deletion_impact(request.user, project, now=timezone.now()))
         self.write(lambda: services.delete_project(actor_of(request), project=project))
-        return with_impact(Response(ACCEPTED, status=202), impact)
+        return with_impact(Response(DELETING, status=202), impact)
 
 
 class ProjectResourcesView(ApiView):

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from topology.api.impact_shapes import ImpactShape
 
 
 class PoolName(Shape):
@@ -121,7 +122,7 @@ class DepartmentShape(Owner):
 
     status: DepartmentStatus
     projects_aggregated_resources: list[ProjectsResources] | UnsetType = UNSET
-    impact: Encoded | UnsetType = UNSET
+    impact: ImpactShape | UnsetType = UNSET
 
 
 ProjectPhase = Literal["Creating", "Updating", "Deleting", "Ready", "NotReady", "Unknown"]
@@ -147,7 +148,7 @@ class ProjectShape(Owner):
     enforce_runai_scheduler: bool
     effective: Rules
     status: ProjectStatus
-    impact: Encoded | UnsetType = UNSET
+    impact: ImpactShape | UnsetType = UNSET
 
 
 class DepartmentList(Shape):
@@ -213,7 +214,7 @@ class ResourcesImpact(Shape):
     """A dry run: the quota as it would be, and whom it would hit."""
 
     resources: list[ResourceShape]
-    impact: Encoded
+    impact: ImpactShape
 
 
 ResourcesChanged = list[ResourceShape] | ResourcesImpact

@@ -16,7 +16,7 @@ from core.api.filters import filter_by, sort
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import UNSET, Count, Impact
+from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -40,6 +40,7 @@ from organizations.impact import deletion_impact, quota_impact
 from organizations.models import Department, Project
 from organizations.selectors import with_gpu_quota
 from topology.api.impact import dry_impact, with_impact
+from topology.api.impact_shapes import Hitting
 
 COMMON_FILTERS = (
     Filter(key="name", label="name"),
@@ -141,7 +142,7 @@ class DepartmentCountView(ApiView):
 class DepartmentView(ApiView):
     """One department."""
 
-    gives: Mapping[str, Any] = {"get": DepartmentShape, "put": DepartmentShape, "delete": Impact}
+    gives: Mapping[str, Any] = {"get": DepartmentShape, "put": DepartmentShape, "delete": Hitting}
     other_successes: Mapping[str, Any] = {"delete": (200,)}
     takes: Mapping[str, Any] = {"put": OwnerChange}
 

@@ -13,7 +13,7 @@ from accounts.permissions import require
 from clusters.models import Node
 from core.api.views import ApiView
 from core.errors import InvalidInput
-from topology.api.shapes import PoolImpact
+from topology.api.impact_shapes import ImpactShape
 from topology.api.views import find_pool
 from topology.impact import node_changes
 from topology.models import NodePool
@@ -28,7 +28,7 @@ PARAMETERS = [
 class NodePoolImpactView(ApiView):
     """Nodes of a pool that go."""
 
-    gives: Mapping[str, Any] = {"get": PoolImpact}
+    gives: Mapping[str, Any] = {"get": ImpactShape}
 
     @extend_schema(parameters=PARAMETERS)
     def get(self, request: Request, pool_id: str) -> Response:

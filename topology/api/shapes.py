@@ -1,8 +1,9 @@
 """Shapes of topologies and node pools (`runai-openapi.json`: NetworkTopology, Nodepool)."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from topology.api.impact_shapes import ImpactShape
 
 
 class TopologyFinding(Shape):
@@ -119,7 +120,7 @@ class PoolShape(Shape):
     is_default: bool
     created_at: str
     updated_at: str
-    impact: Encoded | UnsetType = UNSET
+    impact: ImpactShape | UnsetType = UNSET
 
 
 class PoolList(Shape):
@@ -154,16 +155,3 @@ class PoolCreation(PoolSettings, kw_only=True):
 
     name: str
     cluster_id: str
-
-
-class PoolImpact(Shape):
-    """Workloads that would be hit, and queues whose fair share moves."""
-
-    is_empty: bool
-    observed_at: str | None
-    pools: list[Any]
-    queues: list[Encoded]
-    workloads: list[Encoded]
-    more_workloads: int
-    unchecked: int
-    unknown: list[Any]

@@ -17,13 +17,14 @@ from core.api.filters import compare, filter_by, sort, terms_of
 from core.api.ids import number_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import Accepted, Count, Impact
+from core.api.shapes import Count
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
 from core.filters import Filter
 from topology import services
 from topology.api import wire
 from topology.api.impact import dry_impact, with_impact
+from topology.api.impact_shapes import DELETING, AcceptedDeletion, Hitting
 from topology.api.shapes import (
     PoolChange,
     PoolCreation,
@@ -37,8 +38,6 @@ from topology.impact import pool_change, pool_deletion, topology_deletion
 from topology.models import NodePool
 from topology.selectors import TopologyRow, topology_of, topology_rows
 from topology.selectors.topologies import find_topology
-
-ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 
 TOPOLOGY_FILTERS = tuple(Filter(key=key, label=key) for key in ("name", "clusterId", "source", "phase"))
 POOL_FILTERS = (
@@ -106,7 +105,7 @@ class TopologyCountView(ApiView):
 class TopologyView(ApiView):
     """One topology."""
 
-    gives: Mapping[str, Any] = {"get": TopologyShape, "delete": Impact}
+    gives: Mapping[str, Any] = {"get": TopologyShape, "delete": Hitting}
     other_successes: Mapping[str, Any] = {"delete": (200,)}
 
     def get(self, request: Request, topology_id: str) -> Response:
@@ -188,7 +187,7 @@ class NodePoolCountView(ApiView):
 class NodePoolView(ApiView):
     """One pool."""
 
-    gives: Mapping[str, Any] = {"get": PoolShape, "put": PoolShape, "patch": PoolShape, "delete": Accepted}
+    gives: Mapping[str, Any] = {"get": PoolShape, "put": PoolShape, "patch": PoolShape, "delete": AcceptedDeletion}
     takes: Mapping[str, Any] = {"put": PoolChange, "patch": PoolChange}
 
     def get(self, request: Request, pool_id: str) -> Response:
@@ -223,7 +222,7 @@ class NodePoolView(ApiView):
         check_match(request, pool)
         impact = dry_impact(request, lambda: pool_deletion(request.user, pool, now=timezone.now()))
         self.write(lambda: services.delete_node_pool(actor_of(request), pool=pool))
-        return with_impact(Response(ACCEPTED, status=202), impact)
+        return with_impact(Response(DELETING, status=202), impact)
 
 
 def find_pool(request: Request, pool_id: str) -> NodePool:

@@ -1,10 +1,12 @@
 """`/api/v1/clusters/{id}/scheduler-agreement`: how far the engine and the cluster's scheduler agree, and where not."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,6 +23,7 @@ from core.moments import rfc3339
 from scheduling.version import engine_version
 from workloads import agreement_tally, agreement_words
 from workloads.agreement_file import download_case, file_response
+from workloads.api.agreement_shapes import PredictionList, PredictionShape, SchedulerAgreement
 from workloads.models import Agreement, Prediction
 
 FILTERS = (
@@ -45,6 +48,8 @@ SORTS = {
 class SchedulerAgreementView(ApiView):
     """Right and wrong count; what is not comparable is a number of its own."""
 
+    gives: Mapping[str, Any] = {"get": SchedulerAgreement}
+
     def get(self, request: Request, cluster_id: str) -> Response:
         """`{clusterUuid, engineVersion, versions}`, one entry for each version of the scheduler, the last one first."""
         cluster = _cluster(request, cluster_id)
@@ -60,6 +65,8 @@ class SchedulerAgreementView(ApiView):
 class PredictionListView(ApiView):
     """What the engine said of each start of a workload, and what came of it."""
 
+    gives: Mapping[str, Any] = {"get": PredictionList}
+
     renderer_classes = RENDERERS
 
     def get(self, request: Request, cluster_id: str) -> Response:
@@ -73,6 +80,8 @@ class PredictionListView(ApiView):
 class PredictionView(ApiView):
     """One of them."""
 
+    gives: Mapping[str, Any] = {"get": PredictionShape}
+
     def get(self, request: Request, cluster_id: str, prediction_id: str) -> Response:
         """The prediction."""
         rows: Any = _rows(request, cluster_id)
@@ -81,6 +90,8 @@ class PredictionView(ApiView):
 
 class PredictionCaseView(ApiView):
     """The redacted case of a wrong prediction."""
+
+    answers: Mapping[Any, Any] = {(200, "application/gzip"): OpenApiTypes.BINARY}
 
     def get(self, request: Request, cluster_id: str, prediction_id: str) -> HttpResponse:
         """A gzipped line for `python -m scheduling.replay`; 404 where none is kept. The audit notes the download."""

@@ -8,35 +8,20 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from accounts.requests import actor_of
-from core.api.bodies import check_keys
-from core.api.shapes import Encoded
 from core.api.views import ApiView
-from core.errors import InvalidInput
-from organizations.models import Project
-from workloads.api import views, wire
+from workloads.api.placement_shapes import PlacementPreview
 from workloads.api.shapes import Submission
-from workloads.placement_alternatives import full_preview
-from workloads.services import read_draft
+from workloads.api.views import placement_of, read_submission
 
 
 class WorkloadPreviewView(ApiView):
     """What the scheduler would make of a submission. GPUs in devices; times in the units that the names say."""
 
-    gives: Mapping[str, Any] = {"post": Encoded}
+    gives: Mapping[str, Any] = {"post": PlacementPreview}
     takes: Mapping[str, Any] = {"post": Submission}
 
     def post(self, request: Request) -> Response:
         """Verdict, gangs, nodes, distance, alternatives, queues; the body is that of `POST /api/v2/workloads`."""
-        body = self.body()
-        check_keys(body, wire.SUBMISSION_KEYS)
-        source, metadata = wire.read_source(body), wire.read_metadata(body)
-        if source is None:
-            raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
-        project = views.project_of(request, metadata, source)
+        project, source = read_submission(request, self.body())
         require(actor_of(request).user, "workloads:create", project.scope)
-        return Response(placement_of(request, project, wire.with_metadata(source, metadata)))
-
-
-def placement_of(request: Request, project: Project, source: str) -> dict[str, Any]:
-    """The preview of a document. Raises `InvalidInput` for one that cannot be read."""
-    return full_preview(actor_of(request).user, read_draft(project=project, source=source).submission)
+        return Response(placement_of(request, project, source))

@@ -3,9 +3,10 @@
 from typing import Any, Literal
 
 from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from workloads.api.placement_shapes import PlacementPreview
 
 
-class Condition(Shape, forbid_unknown_fields=False, rename="camel"):
+class Condition(Shape, forbid_unknown_fields=False):
     """One condition of a workload."""
 
     type: str
@@ -171,7 +172,7 @@ class WorkloadV2(Shape):
     desired_phase: Literal["Running", "Stopped", "Deleted"]
     workload_manifest: Encoded
     raw_manifest: Encoded
-    placement: Encoded | UnsetType = UNSET
+    placement: PlacementPreview | UnsetType = UNSET
 
 
 class SyncInfo(Shape):

@@ -14,7 +14,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import UNSET, Count
+from core.api.shapes import UNSET, Count, conforming
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
@@ -24,6 +24,7 @@ from workloads import observed, selectors, services
 from workloads.api import wire
 from workloads.api.listing import COLUMNS, workloads_of
 from workloads.api.observed_shapes import PodList
+from workloads.api.placement_shapes import PlacementPreview
 from workloads.api.shapes import Submission, WorkloadDetailed, WorkloadList, WorkloadV2, WorkloadV2Answer
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.placement_alternatives import full_preview
@@ -127,12 +128,8 @@ class WorkloadsV2View(ApiView):
     def post(self, request: Request) -> Response:
         """Submit. 202; `?dryRun=true` checks, writes nothing, and adds where it would land (`placement`)."""
         body = self.body()
-        check_keys(body, wire.SUBMISSION_KEYS)
-        source, metadata = wire.read_source(body), wire.read_metadata(body)
-        if source is None:
-            raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
-        project = project_of(request, metadata, source)
-        source, stopped = wire.with_metadata(source, metadata), wire.is_stopped(body.get("desiredPhase"))
+        project, source = read_submission(request, body)
+        stopped = wire.is_stopped(body.get("desiredPhase"))
 
         def submit() -> WorkloadV2:
             row = services.submit_workload(actor_of(request), project=project, source=source, stopped=stopped)
@@ -140,9 +137,7 @@ class WorkloadsV2View(ApiView):
 
         answer = self.write(submit)
         if is_dry_run(request):
-            answer.placement = full_preview(
-                actor_of(request).user, services.read_draft(project=project, source=source).submission
-            )
+            answer.placement = placement_of(request, project, source)
         return Response(answer, status=202)
 
 
@@ -190,6 +185,22 @@ class WorkloadV2View(ApiView):
             return wire.workload_v2(row, rendered_manifest(row))
 
         return Response(self.write(delete), status=202)
+
+
+def read_submission(request: Request, body: Mapping[str, Any]) -> tuple[Project, str]:
+    """The project of a submission and its document, with what its metadata says. Raises `InvalidInput`."""
+    check_keys(body, wire.SUBMISSION_KEYS)
+    source, metadata = wire.read_source(body), wire.read_metadata(body)
+    if source is None:
+        raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
+    return project_of(request, metadata, source), wire.with_metadata(source, metadata)
+
+
+def placement_of(request: Request, project: Project, source: str) -> PlacementPreview:
+    """Where a document would land. Raises `InvalidInput` for one that cannot be read."""
+    draft = services.read_draft(project=project, source=source)
+    found: PlacementPreview = conforming(full_preview(actor_of(request).user, draft.submission), PlacementPreview)
+    return found
 
 
 def find(request: Request, workload_id: str) -> Workload:
