@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from core.api.shapes import UNSET, Accepted, Encoded, Shape, UnsetType
 
 NodeStatus = Literal["Ready", "NotReady", "Unknown"]
 
@@ -141,3 +141,9 @@ class ClusterRenaming(Shape):
     """A new name."""
 
     name: str
+
+
+class RemovalAccepted(Accepted):
+    """A removal that goes on in the background; the dry run of a cleaning one says which workloads end."""
+
+    impact: Encoded | UnsetType = UNSET

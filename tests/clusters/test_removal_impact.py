@@ -98,3 +98,15 @@ def test_what_stands_on_a_cluster_is_named_in_the_viewers_language(
 
     assert "节点池 h200" in content
     assert "node pool h200" not in content
+
+
+def test_a_dry_run_of_the_removal_answers_the_same(busy: Cluster, admin: User, client_of: Any) -> None:
+    url = f"/api/v1/clusters/{busy.pk}?dryRun=true"
+
+    cleaning = client_of(admin).delete(f"{url}&objects=clean", headers={"If-Match": "*"})
+    leaving = client_of(admin).delete(f"{url}&objects=leave", headers={"If-Match": "*"})
+
+    assert (cleaning.status_code, leaving.status_code) == (202, 202)
+    assert [each["name"] for each in cleaning.json()["impact"]["workloads"]] == ["chat", "kept", "job", "waits"]
+    assert leaving.json() == {"code": 202, "message": "Request has been accepted."}
+    assert not Cluster.objects.get(pk=busy.pk).is_being_deleted
