@@ -23,6 +23,7 @@ from organizations.services import QuotaInput
 from topology.models import NodePool
 
 PRIORITIES: Mapping[str, int] = {"Low": 50, "Normal": 100, "High": 150}
+_PRIORITY_NAMES = {value: name for name, value in PRIORITIES.items()}
 DEFAULT_PRIORITY = "Normal"
 DEFAULT_WEIGHT = Decimal(1)
 
@@ -125,4 +126,4 @@ def _amount(value: Any, field: str, factor: Decimal) -> Decimal:
 
 def priority_name(value: int) -> str:
     """The name of a priority, or the number as text."""
-    return next((name for name, number in PRIORITIES.items() if number == value), str(value))
+    return _PRIORITY_NAMES.get(value) or str(value)

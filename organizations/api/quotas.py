@@ -24,10 +24,11 @@ from organizations.api.shapes import (
     TotalResources,
 )
 from organizations.models import Quota
-from organizations.quota import RESOURCES, as_bound, as_number, total
-from organizations.quota_rows import USAGE
+from organizations.quota import RESOURCES, as_bound, as_number
 
 Stored = Decimal | float
+# Different amounts that are remembered: more than a list of 1,000 projects has.
+KEPT = 2**14
 
 
 class QuotaRow(NamedTuple):
@@ -101,12 +102,11 @@ def _columns_by(owner: str) -> Any:
 
 def quotas_of(rows: Rows) -> Quotas:
     """Shapes of the rows of one owner."""
-    held = [_usage(row.usage) for row in rows]
-    each = [_amounts([usage]) for usage in held]
+    each = [_held(row.usage) for row in rows]
     return Quotas(
         [_resource(row) for row in rows],
         TotalResources(**{f"{name}_quota": deserved_of(rows, name) for name in RESOURCES}),
-        QuotaStatus(**(each[0] if len(each) == 1 else _amounts(held))),
+        QuotaStatus(**(each[0] if len(each) == 1 else _together(each))),
         [
             PoolQuotaStatus(**amounts, node_pool_name=row.pool, node_pool_id=str(row.pool_id))
             for row, amounts in zip(rows, each, strict=True)
@@ -133,8 +133,9 @@ def projects_resources(own: Rows, projects: Sequence[Rows]) -> list[ProjectsReso
 
 def deserved_of(rows: Rows, resource: str) -> float | None:
     """The sum of what is deserved; None where a part is unlimited."""
-    amounts = [getattr(row, f"{resource}_deserved") for row in rows]
-    return _bound(amounts[0]) if len(amounts) == 1 else as_bound(total(map(_exact, amounts)).value)
+    amounts = [_bound(getattr(row, f"{resource}_deserved")) for row in rows]
+    known = [amount for amount in amounts if amount is not None]
+    return _sum(known) if len(known) == len(amounts) else None
 
 
 def _resource(row: QuotaRow) -> ResourceShape:
@@ -163,36 +164,56 @@ def _exact(amount: Stored) -> Decimal:
     return Decimal(str(amount))
 
 
-@lru_cache(4096)
+@lru_cache(KEPT)
 def _number(amount: Stored) -> int | float:
     return as_number(_exact(amount))
 
 
-@lru_cache(4096)
+@lru_cache(KEPT)
 def _bound(amount: Stored) -> int | float | None:
     return as_bound(_exact(amount))
 
 
-def _usage(text: str) -> dict[str, dict[str, str]]:
-    return {} if text == "{}" else msgspec.json.decode(text, type=dict[str, dict[str, str]])
-
-
-@lru_cache(4096)
+@lru_cache(KEPT)
 def _text_number(text: str) -> int | float:
     return as_number(Decimal(text))
 
 
+_usage = msgspec.json.Decoder(dict[str, dict[str, str]])
 _NAMES = {"allocated": "allocated", "allocatedNonPreemptible": "allocated_non_preemptible", "requested": "requested"}
 
 
-def _amounts(held: Sequence[dict[str, dict[str, str]]]) -> dict[str, Any]:
-    """Sums by kind over the pools that have reported it; a kind that none has is absent, never 0."""
-    found: dict[str, Any] = {}
-    for kind in USAGE:
-        known = [usage[kind] for usage in held if usage.get(kind)]
-        if len(known) == 1:
-            found[_NAMES[kind]] = Amounts(**{name: _text_number(known[0].get(name, "0")) for name in RESOURCES})
-        elif known:
-            sums = (sum((Decimal(amounts.get(name, 0)) for amounts in known), Decimal(0)) for name in RESOURCES)
-            found[_NAMES[kind]] = Amounts(**dict(zip(RESOURCES, map(as_number, sums), strict=True)))
+def _held(text: str) -> dict[str, Amounts]:
+    """What one queue reported, by kind; a kind that it has not is absent, never 0."""
+    if text == "{}":
+        return {}
+    usage = _usage.decode(text)
+    return {
+        name: Amounts(
+            gpu=_text_number(amounts.get("gpu", "0")),
+            cpu=_text_number(amounts.get("cpu", "0")),
+            memory=_text_number(amounts.get("memory", "0")),
+        )
+        for kind, name in _NAMES.items()
+        if (amounts := usage.get(kind))
+    }
+
+
+def _together(each: Sequence[dict[str, Amounts]]) -> dict[str, Amounts]:
+    """The sums over the pools that have reported."""
+    found = {}
+    for name in _NAMES.values():
+        known = [held[name] for held in each if name in held]
+        if known:
+            found[name] = Amounts(
+                gpu=_sum([held.gpu for held in known]),
+                cpu=_sum([held.cpu for held in known]),
+                memory=_sum([held.memory for held in known]),
+            )
     return found
+
+
+def _sum(amounts: Sequence[int | float]) -> int | float:
+    """Exact: of decimals, where not all are whole."""
+    found = sum(amounts)
+    return found if isinstance(found, int) else as_number(sum(map(_exact, amounts), Decimal(0)))
