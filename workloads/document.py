@@ -11,63 +11,17 @@ from typing import Any
 import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
 
-from core.errors import Fault, InvalidInput
+from core.errors import InvalidInput
 from core.words import gettext as _
 from workloads.lines import with_lines
+from workloads.yaml_reading import MAX_DEPTH, MAX_VALUES, fault_of, read_documents, syntax_fault
 
 Document = dict[str, Any]
 
 MAX_CHARACTERS = 256 * 1024
-MAX_DEPTH = 40
-MAX_ALIASES = 50
-MAX_VALUES = 20_000
 LEAST_WHOLE = -(2**63)
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses repeated keys and leaves dates as text, as Kubernetes does."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """The mapping as it is written: what is merged in later may repeat keys, and is overridden."""
-        node: yaml.MappingNode = super().compose_mapping_node(anchor)
-        seen: set[str] = set()
-        for key, _value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _fault(_("a key is not text"), _("quote it"), key.start_mark.line + 1)
-            if key.value in seen and key.value != "<<":
-                shown = repr(str(key.value)[:60])
-                raise _fault(_("the key %(key)s stands twice") % {"key": shown}, line=key.start_mark.line + 1)
-            seen.add(key.value)
-        return node
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _leave_times(loader: _Loader, node: yaml.ScalarNode) -> Any:
-    """`1:30` is text to Kubernetes, and the number 90 to YAML 1.1."""
-    if ":" in node.value:
-        return node.value
-    is_int = node.tag.endswith(":int")
-    return loader.construct_yaml_int(node) if is_int else loader.construct_yaml_float(node)
-
-
-def _join_halves(loader: _Loader, node: yaml.ScalarNode) -> str:
-    """JSON escapes what lies beyond U+FFFF as two halves; one alone is no text."""
-    text = loader.construct_yaml_str(node)
-    try:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError as error:
-        raise _fault(_("a text holds half of a surrogate pair"), line=node.start_mark.line + 1) from error
-
-
-_Loader.add_constructor("tag:yaml.org,2002:str", _join_halves)
-_Loader.add_constructor("tag:yaml.org,2002:int", _leave_times)
-_Loader.add_constructor("tag:yaml.org,2002:float", _leave_times)
 
 
 def load(text: str) -> Document:
@@ -75,17 +29,13 @@ def load(text: str) -> Document:
     if len(text) > MAX_CHARACTERS:
         line = text.count("\n", 0, MAX_CHARACTERS) + 1
         message = _("it has %(n)d characters") % {"n": len(text)}
-        raise _fault(message, _("at most %(limit)d") % {"limit": MAX_CHARACTERS}, line)
-    _check_events(text)
-    try:
-        documents = [document for document in yaml.load_all(text, _Loader) if document is not None]
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _syntax(error) from error
+        raise fault_of(message, _("at most %(limit)d") % {"limit": MAX_CHARACTERS}, line)
+    documents = read_documents(text)
     if len(documents) != 1:
         message = _("it holds %(n)d documents") % {"n": len(documents)}
-        raise _fault(message, _("one DynamoGraphDeployment"), _second(text))
+        raise fault_of(message, _("one DynamoGraphDeployment"), documents[1][1] if documents else 0)
     try:
-        return check(documents[0])
+        return check(documents[0][0])
     except InvalidInput as error:
         raise with_lines(error, text) from error
 
@@ -93,7 +43,7 @@ def load(text: str) -> Document:
 def check(document: Any) -> Document:
     """`document` where it is a mapping that JSON can hold, within the bounds; else `InvalidInput`."""
     if not isinstance(document, dict):
-        raise _fault(_("it is not a mapping"), "apiVersion, kind, metadata, spec")
+        raise fault_of(_("it is not a mapping"), "apiVersion, kind, metadata, spec")
     budget = [MAX_VALUES]
     _check_value(document, "", 0, budget)
     return document
@@ -102,11 +52,15 @@ def check(document: Any) -> Document:
 def edit(text: str, changes: Mapping[tuple[str | int, ...], Any]) -> str:
     """`text` with values set at paths, everything else (comments, order, quotes) as it was.
 
-    A value of None removes the key. Missing mappings on the way are made.
+    A value of None removes the key. Missing mappings on the way are made. Raises `InvalidInput` as `load`, and for what
+    only the reader that keeps comments does not understand.
     """
     load(text)  # the same bounds hold before the second parser sees it
     parser = _round_trip()
-    document = parser.load(text)
+    try:
+        document = parser.load(text)
+    except (YAMLError, ValueError) as error:
+        raise syntax_fault(error, text) from error
     for path, value in changes.items():
         _set(document, path, value)
     out = io.StringIO()
@@ -130,43 +84,27 @@ def _round_trip() -> YAML:
 def _set(document: Any, path: Sequence[str | int], value: Any) -> None:
     *parents, last = path
     here = document
-    for step in parents:
-        if isinstance(step, str) and not isinstance(here.get(step), dict | list):
+    for depth, step in enumerate(parents, 1):
+        if isinstance(step, str) and here.get(step) is None:
             if value is None:
                 return
             here[step] = CommentedMap()
         here = here[step]
+        if not isinstance(here, list if isinstance(path[depth], int) else dict):
+            field = ".".join(map(str, path[:depth]))
+            raise InvalidInput.of(field, _("it is not a mapping"))
     if value is None:
         here.pop(last, None)
     else:
         here[last] = value
 
 
-def _check_events(text: str) -> None:
-    """Bounds that must hold before anything is built from the text."""
-    depth = aliases = values = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            aliases += isinstance(event, yaml.AliasEvent)
-            values += isinstance(event, yaml.NodeEvent)
-            line = _line(event)
-            if depth > MAX_DEPTH:
-                raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH}, line=line)
-            if aliases > MAX_ALIASES:
-                raise _fault(_("it has more than %(limit)d aliases") % {"limit": MAX_ALIASES}, line=line)
-            if values > 2 * MAX_VALUES:  # a key and its value are one
-                raise _fault(_("it holds more than %(limit)d values") % {"limit": MAX_VALUES}, line=line)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _syntax(error) from error
-
-
 def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
     budget[0] -= 1
     if budget[0] < 0:
-        raise _fault(_("it holds more than %(limit)d values") % {"limit": MAX_VALUES})
+        raise fault_of(_("it holds more than %(limit)d values") % {"limit": MAX_VALUES})
     if depth > MAX_DEPTH:
-        raise _fault(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH})
+        raise fault_of(_("it is nested deeper than %(limit)d levels") % {"limit": MAX_DEPTH})
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
@@ -190,25 +128,3 @@ def _check_scalar(value: Any, path: str) -> None:
     if not isinstance(value, str | int | float | bool | None):
         message = _("a value of type %(type)s cannot be part of a manifest")
         raise InvalidInput.of(path, message % {"type": type(value).__name__})
-
-
-def _second(text: str) -> int:
-    """The line where the second document begins; 0 where there is none."""
-    starts = [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, yaml.DocumentStartEvent)]
-    return _line(starts[1]) if len(starts) > 1 else 0
-
-
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark else 0
-
-
-def _fault(message: str, allowed: str = "", line: int = 0) -> InvalidInput:
-    return InvalidInput([Fault("manifest", message, allowed, line)])
-
-
-def _syntax(error: Exception) -> InvalidInput:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        values = {"why": error.problem, "column": mark.column + 1}
-        return _fault(_("it is not YAML: %(why)s, column %(column)d") % values, line=mark.line + 1)
-    return _fault(_("it is not YAML: %(why)s") % {"why": str(error)[:200]})
