@@ -1,7 +1,7 @@
 """The live calls that pages make to a cluster: testing a connection, reading a log. Each with short timeouts; none
 on a page load, but where it is what was asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.utils.functional import Promise
@@ -22,6 +22,7 @@ from core.errors import MusterError
 
 TIMEOUTS = Timeouts(connect=3.0, read=5.0)
 LOG_SECONDS = 3.0
+MOST_COMPARED = 100
 # What a failure means, by its reason; what the other side or the system said stands after it, in its words.
 FAILURES: dict[str, Promise] = {
     "Unavailable": _("The API server gave no answer."),
@@ -85,17 +86,31 @@ def compare(cluster: Cluster, candidates: Sequence[Candidate]) -> list[Compariso
         return []
     gateway = KubeGateway(replace(connection_of(cluster), timeouts=TIMEOUTS))
     try:
-        return [_compare(gateway, candidate) for candidate in candidates]
+        return list(comparisons(gateway, candidates))
     finally:
         gateway.close()
 
 
+def comparisons(gateway: Gateway, candidates: Sequence[Candidate]) -> Iterator[Comparison]:
+    """One after the other, at most `MOST_COMPARED`; a cluster that does not answer is not asked for the others."""
+    silent = ""
+    for candidate in candidates[:MOST_COMPARED]:
+        if silent:
+            yield Comparison(candidate, error=silent)
+            continue
+        try:
+            yield _compare(gateway, candidate)
+        except GatewayError as error:
+            silent = error.message if error.retryable else ""
+            yield Comparison(candidate, error=error.message)
+    for candidate in candidates[MOST_COMPARED:]:
+        told = gettext("Not looked at: %(n)d objects are compared at a time.") % {"n": MOST_COMPARED}
+        yield Comparison(candidate, error=told)
+
+
 def _compare(gateway: Gateway, candidate: Candidate) -> Comparison:
     found = candidate.found
-    try:
-        live = gateway.get(candidate.kind, found.name, found.namespace or None)
-    except GatewayError as error:
-        return Comparison(candidate, error=error.message)
+    live = gateway.get(candidate.kind, found.name, found.namespace or None)
     if live is None or live["metadata"]["uid"] != found.uid:
         return Comparison(candidate, error=gettext("It is not in the cluster any more."))
     return Comparison(candidate, field_changes(candidate.wanted, live) if candidate.wanted else ())
