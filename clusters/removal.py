@@ -87,7 +87,7 @@ def removed(cluster: Cluster) -> Outcome:
         _forget(cluster)
     rows = (row for model in _models() for row in _rows(model, cluster).order_by("pk")[:MOST_NAMED])
     left = ", ".join(f"{row._meta.verbose_name} {row}" for row in islice(rows, MOST_NAMED))
-    if not left or cluster.removal != Removal.CLEAN:
+    if not left or not cluster.removal:
         return Outcome(gone=True)
     message = f"Waiting for {left} to leave the cluster."
     waiting = Condition("Synced", "False", "Deleting", message, arguments=(("objects", left),))

@@ -50,7 +50,7 @@ def test_the_row_says_it_and_the_other_rows_go_on(department: Department, gatewa
     reconciler = Reconciler(Department, lambda row: sync_department(row, gateway))
 
     def run(row: Department) -> Any:
-        Department.objects.filter(pk=row.pk).update(next_check_at=NOON)
+        Department.objects.filter(pk=row.pk).update(next_check_at=row.created_at)
         taken = leases.claim(Department, row.pk)
         assert taken is not None
         reconcile_claimed(reconciler, row.pk, taken)

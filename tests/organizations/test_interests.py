@@ -13,7 +13,7 @@ from organizations.reconcile import sync_department, sync_project
 from topology.interests import wake_for as wake_topologies
 from topology.models import NodePool
 
-LATER = timezone.now() + timedelta(hours=1)
+LATER = timezone.now() + timedelta(days=1)
 
 
 def observe(cluster: Cluster, gateway: FakeGateway) -> None:

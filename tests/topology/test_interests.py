@@ -12,7 +12,7 @@ from tests.topology.conftest import RACK, ZONE
 from topology.interests import wake_for
 from topology.models import NetworkTopology, NodePool
 
-LATER = timezone.now() + timedelta(hours=1)
+LATER = timezone.now() + timedelta(days=1)
 
 
 def put_to_sleep() -> None:
