@@ -61,6 +61,11 @@ class Actions:
 
     def run(self) -> CycleResult:
         """All actions, then the report."""
+        self.act()
+        return self.report()
+
+    def act(self) -> None:
+        """All actions: who is bound, promised a place, evicted."""
         for job in self.jobs:
             if job.queue not in self.session.queues.by_name:
                 job.errors.append(verdicts.queue_missing(job.queue))
@@ -70,7 +75,6 @@ class Actions:
         self._evict_for(RECLAIM)
         self._evict_for(PREEMPT)
         self._evict_stale()
-        return self.report()
 
     def waiting(self) -> list[Job]:
         """Jobs with pending pods of which enough exist."""

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from weakref import finalize
 
 import msgspec
 
 from scheduling.actions import Actions
 from scheduling.gangs import tasks_to_place
 from scheduling.placement import Placer
-from scheduling.session import Session
+from scheduling.session import Session, heeded
 from scheduling.shards import POOL_LABEL, of_pool
 from scheduling.state import Job, Status, Task
 from scheduling.structs import Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot, TopologyConstraint
+from scheduling.undoing import Amounts, can_be_undone, collector_paused, undo
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,15 @@ class Scene:
 
     @cached_property
     def session(self) -> Session:
-        """The shard at the start of a cycle, to read; no group counts as backed off."""
-        groups = tuple(msgspec.structs.replace(group, backed_off=False) for group in self.shard.podgroups)
+        """The shard at the start of a cycle, to read; the group itself does not count as backed off."""
+        with collector_paused():
+            session = self._session()
+        finalize(self, session.dissolve).atexit = False
+        return session
+
+    def _session(self) -> Session:
+        own = msgspec.structs.replace(self.group, backed_off=False)
+        groups = tuple(own if group is self.group else group for group in self.shard.podgroups)
         return Session(msgspec.structs.replace(self.shard, podgroups=groups), self.config)
 
     @cached_property
@@ -97,21 +106,30 @@ class Scene:
         """What one cycle does for it: None when its minimum (where that runs: its next pod) stays without a place."""
         if self.shards is not None and self.group.pool not in self.shards:
             return None
-        if hanging(self):
+        if not heeded(self.group) or hanging(self):
             return None
-        actions = Actions(self.shard, self.config)
-        job = actions.session.jobs.get(self.key)
-        if job is None:
-            return None
+        with collector_paused():
+            if not can_be_undone(self.session):
+                return self._decided(self._session())
+            holds = Amounts(self.session)
+            outcome = self._decided(self.session)
+            undo(self.session, self.session.jobs.values(), holds)
+        return outcome
+
+    def _decided(self, session: Session) -> Outcome | None:
+        """What a cycle on this session, which it changes, does for the group."""
+        actions = Actions(self.shard, self.config, session=session)
+        job = session.jobs[self.key]
         satisfied, active = job.root.satisfied, job.active
-        result = actions.run()
+        actions.act()
         if not (job.active > active if satisfied else job.root.satisfied):
             return None
         own = {task.key for task in job.tasks()}
-        nodes = {key: name for key, name in {**result.pipelined, **result.bound}.items() if key in own}
+        nodes = {key: name for key, name in {**actions.pipelined, **actions.bound}.items() if key in own}
         owner = {pod.key: pod.podgroup for pod in self.shard.pods}
-        gone = {owner[each.pod] for each in result.evicted if not each.moved_to} - {self.key}
-        moved = {owner[each.pod] for each in result.evicted if each.moved_to} - gone - {self.key}
+        evicted = actions.evicted.values()
+        gone = {owner[each.pod] for each in evicted if not each.moved_to} - {self.key}
+        moved = {owner[each.pod] for each in evicted if each.moved_to} - gone - {self.key}
         waits = any(task.status is Status.PIPELINED for task in job.tasks())
         return Outcome(nodes, tuple(sorted(gone)), tuple(sorted(moved)), waits)
 

@@ -5,7 +5,6 @@ many gangs wait, those that a cycle without the new ones does not place take no 
 them.
 """
 
-import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,10 +14,11 @@ import msgspec
 
 from scheduling.actions import Actions
 from scheduling.preview_structs import Gang, GangPreview, Preview, QueueAfter, Verdict
-from scheduling.preview_trial import Amounts, Trial, undo
+from scheduling.preview_trial import Trial
 from scheduling.session import Session
 from scheduling.state import DEFAULT_PODSET, Job
 from scheduling.structs import SchedulerConfig, Snapshot
+from scheduling.undoing import Amounts, can_be_undone, collector_paused, undo
 
 MANY_WAITING = 40
 """More waiting gangs than these are looked through beforehand for those that a cycle would place."""
@@ -31,7 +31,7 @@ class PreparedShard:
         self.snapshot = snapshot
         self.config = config or SchedulerConfig()
         self._lock = RLock()
-        with _collector_paused():
+        with collector_paused():
             self._session = Session(snapshot, self.config)
             self._holds = Amounts(self._session)
             self._moving = self._about_to_move()
@@ -87,9 +87,8 @@ class PreparedShard:
         """The session with these gangs in it; afterwards it is as before. Where pods share GPUs or mind other pods, a
         session of its own."""
         pods = [pod for gang in gangs for pod in gang.pods]
-        nodes = self._session.nodes
         special = any(pod.gpu_fraction or pod.gpu_memory_mib or pod.anti_affinity or pod.pod_affinity for pod in pods)
-        if special or nodes.neighbours is not None or nodes.shared.rows:
+        if special or not can_be_undone(self._session):
             yield Trial(Session(_with_gangs(self.snapshot, gangs), self.config), gangs, self._moving)
             return
         trial = Trial(self._session, gangs, self._moving)
@@ -114,18 +113,6 @@ class PreparedShard:
         stale = frozenset(result.stale_since)
         undo(session, waiting, self._holds)
         return moving | stale
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Tens of thousands of objects are made, and all stay: looking for cycles among them would cost twice as much."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def stages(gangs: Sequence[Gang]) -> list[list[Gang]]:

@@ -1,6 +1,6 @@
 """Gangs that do not exist yet, in a session: adopted, taken through cycles, dismissed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,37 +18,6 @@ from scheduling.structs import CycleResult, Eviction, Reason
 MOST_CYCLES = 3
 MOST_TRIED = 12
 """So many running gangs are tried as the one whose end makes room."""
-
-
-class Amounts:
-    """What nodes and queues hold, to give it back exactly: sums of fractions drift."""
-
-    def __init__(self, session: Session) -> None:
-        self.idle, self.releasing = session.nodes.idle.copy(), session.nodes.releasing.copy()
-        self.fair = dict(session.fair_share)
-        self.queues = {
-            name: (list(queue.allocated), list(queue.non_preemptible), list(queue.request), list(queue.fair))
-            for name, queue in session.queues.by_name.items()
-        }
-
-    def give_back(self, session: Session) -> None:
-        """Make the session's amounts these."""
-        session.nodes.idle[:], session.nodes.releasing[:] = self.idle, self.releasing
-        session.fair_share = dict(self.fair)
-        session.budget = session.config.search_budget
-        for name, (allocated, firm, request, fair) in self.queues.items():
-            queue = session.queues.by_name[name]
-            queue.allocated[:], queue.non_preemptible[:] = allocated, firm
-            queue.request[:], queue.fair[:] = request, fair
-
-
-def undo(session: Session, jobs: Iterable[Job], holds: Amounts) -> None:
-    """Take everything back that these jobs went through."""
-    session.restore()
-    for job in jobs:
-        job.errors.clear()
-        job.task_errors.clear()
-    holds.give_back(session)
 
 
 class Trial:

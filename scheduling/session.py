@@ -37,6 +37,8 @@ class Session:
         self._settled: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
         self.budget = config.search_budget
+        self.sharing = False
+        """Whether any pod asks for a part of a GPU."""
         if any(pod.anti_affinity or pod.pod_affinity for pod in snapshot.pods):
             self.nodes.neighbours = Neighbours(snapshot.pods, self.nodes.label, len(self.nodes.names))
         self._add_pods()
@@ -50,6 +52,7 @@ class Session:
         pods = list(self.snapshot.pods)
         counted = counted_as(self.nodes.least_memory)
         sharing = [number for number, pod in enumerate(pods) if pod.gpu_fraction or pod.gpu_memory_mib]
+        self.sharing = bool(sharing)
         for number in sharing:
             pods[number] = counted(pods[number])
         index = {key: number for number, key in enumerate(self.jobs)}
@@ -174,6 +177,14 @@ class Session:
         self.rollback(0)
         self.journal, self._settled = self._settled, self.journal
         self.rollback(0)
+
+    def dissolve(self) -> None:
+        """Cut the circles among jobs, pods and queues, so that memory is given back at once. It is of no use then."""
+        for job in self.jobs.values():
+            job.dissolve()
+        for queue in self.queues.by_name.values():
+            queue.parent = None
+            queue.children.clear()
 
     def allocate(self, task: Task, row: int) -> None:
         """Give a pending pod idle resources of a node: it will be bound."""

@@ -202,6 +202,14 @@ class SubGroupSet:
         for group in self.groups:
             yield from group.all_podsets()
 
+    def dissolve(self) -> None:
+        """Forget who is below and above."""
+        for group in self.groups:
+            group.dissolve()
+        self.parent = None
+        self.groups.clear()
+        self.podsets.clear()
+
     @property
     def needed(self) -> int:
         """How many members have to be satisfied."""
@@ -276,6 +284,15 @@ class Job:
         self.succeeded = False
         self.to_place: dict[bool, list[Task]] = {}
         self.to_place_quota: dict[bool, Triple] = {}
+
+    def dissolve(self) -> None:
+        """Forget the pods and who is below whom."""
+        for podset in self.podsets.values():
+            podset.parent, podset.make_tasks = None, None
+            podset.tasks.clear()
+        self.podsets.clear()
+        self.root.dissolve()
+        self.to_place.clear()
 
     def tasks(self) -> Iterator[Task]:
         """All pods, set by set, in order."""
