@@ -87,6 +87,16 @@ def test_leaving_a_cluster_ends_nothing(busy: Cluster, admin: User, client_of: A
     assert AuditEntry.objects.get(action="delete").after == {"objects": "leave"}
 
 
+def test_a_wrong_name_keeps_what_was_chosen(busy: Cluster, admin: User, client_of: Any) -> None:
+    url = reverse("clusters:cluster-remove", args=[busy.pk])
+
+    refused = client_of(admin).post(url, {"confirm": "another", "objects": "leave"})
+
+    assert refused.status_code == 422
+    assert 'value="leave" required checked' in refused.content.decode()
+    assert refused.content.decode().count("checked") == 1
+
+
 def test_what_stands_on_a_cluster_is_named_in_the_viewers_language(
     cluster: Cluster, admin: User, client_of: Any
 ) -> None:
