@@ -32,6 +32,7 @@ from core.reconciling import reconcile_claimed
 from organizations import services as organizations
 from organizations.models import Department, Project, ProjectSecret
 from organizations.services import ProjectInput, QuotaInput
+from tests.stack.main_job import HOST, RACK, ZONE
 from tests.topology.conftest import put_node
 from tests.workloads.conftest import make_node
 from tests.workloads.samples import MULTINODE
@@ -41,7 +42,7 @@ from workloads import services as workloads
 from workloads.document import edit
 from workloads.models import Workload
 
-LEVELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"]
+LEVELS = [ZONE, RACK, HOST]
 NODES = ("gpu-1", "gpu-2", "gpu-3")
 SOON = timedelta(seconds=20)
 ROUNDS = 12
