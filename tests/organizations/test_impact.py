@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from clusters.kinds import KAI_TOPOLOGY
-from clusters.models import Cluster, ClusterObject, Node, Pod
+from clusters.models import Cluster, Node, Pod
 from organizations.models import Department, Project
 from tests.organizations.shard_rows import add_gang, add_nodes, add_object, add_queue
 from topology.impact import impact_of, node_changes, pool_change, pool_deletion
@@ -391,73 +391,3 @@ def test_nodes_of_a_deleted_pool_come_to_the_default_pool(
         "fast": {"before": 8, "after": 0},
         "default": {"before": 16, "after": 24},
     }
-
-
-def new_project(page: Client, department: Department, pool: NodePool, deserved: str, **more: str) -> Any:
-    """Post the form of a new project with a GPU quota."""
-    path = f"/projects/new/?department={department.pk}"
-    matrix = page.get(path).context["matrix"]
-    fields = {cell.name: cell.value for block in matrix.pools for row in block.rows for cell in row.cells}
-    fields |= {block.priority.name: block.priority.value for block in matrix.pools}
-    fields |= {f"{pool.pk}-gpu_deserved": deserved, "name": "late", "department": str(department.pk), **more}
-    return page.post("/projects/new/", fields)
-
-
-def test_a_new_project_on_a_full_pool_shows_whom_its_quota_would_hit(
-    admin: User, department: Department, project: Project, pool: NodePool, client_of: Any
-) -> None:
-    """16 GPUs, 12 of them held by assistant that then deserves 8: late, which is to deserve 4, could take `new`'s 4."""
-    project.quotas.update(gpu_deserved=8)
-    queue = ClusterObject.objects.get(name="assistant", plural="queues")
-    queue.manifest["spec"]["resources"]["gpu"]["quota"] = 8
-    queue.save()
-    Pod.objects.filter(pod_group="waits").delete()
-    ClusterObject.objects.filter(name="waits").delete()
-    page = client_of(admin)
-
-    asked = new_project(page, department, pool, "4")
-
-    texts = [item["text"] for item in asked.context["warnings"]]
-    details = " ".join(item["detail"] for item in asked.context["warnings"])
-    assert asked.status_code == 422
-    assert not Project.objects.filter(name="late").exists()
-    assert "If the project asks for all GPUs that it is to deserve:" in texts[0]
-    assert "1 workload would lose pods to others who wait: 4 GPUs" in texts
-    assert "new of assistant, 4 GPUs, for late" in details
-    saved = new_project(page, department, pool, "4", confirmed="1", impact=asked.context["impact"])
-    assert saved.status_code == 302
-    kept = AuditEntry.objects.latest("pk").after["impact"]
-    assert kept["whenAsked"]
-    assert effects(kept) == {("new", "reclaimed"): 4}
-
-
-def test_a_new_project_that_hits_nobody_is_not_asked_about(
-    admin: User, department: Department, pool: NodePool, cluster: Cluster, client_of: Any
-) -> None:
-    add_nodes(cluster, 2, prefix="free")
-
-    saved = new_project(client_of(admin), department, pool, "0")
-
-    assert saved.status_code == 302
-    assert "impact" not in AuditEntry.objects.latest("pk").after
-
-
-def test_a_dry_run_of_a_new_project_answers_whom_it_would_hit(
-    admin: User, department: Department, project: Project, pool: NodePool, client_of: Any
-) -> None:
-    """vision waits for 4 of its own and gets nothing of what assistant holds within its quota: nor does late."""
-    body = {
-        "name": "late",
-        "clusterId": str(pool.cluster_id),
-        "parentId": str(department.pk),
-        "resources": [{"nodePool": {"id": str(pool.pk)}, "gpu": {"deserved": 4}}],
-    }
-
-    answer = client_of(admin).post("/api/v1/org-unit/projects?dryRun=true", body, "application/json")
-
-    assert answer.status_code == 201
-    found = answer.json()["impact"]
-    assert found["whenAsked"]
-    assert not found["workloads"]
-    assert [entry["name"] for entry in found["queues"] if entry["before"] is None] == ["late"]
-    assert not Project.objects.filter(name="late").exists()
