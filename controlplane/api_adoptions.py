@@ -1,6 +1,6 @@
 """`/api/v1/clusters/{id}/adoptions`: what others made and can be taken over, what was, doing and undoing it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rest_framework.request import Request
@@ -12,6 +12,7 @@ from clusters import live
 from clusters.adopting import Candidate, Comparison
 from clusters.models import Adoption, Cluster
 from controlplane import adopting
+from controlplane.api_shapes import AdoptionChoice, AdoptionResults, Adoptions
 from core.api.bodies import check_keys
 from core.api.ids import uuid_of
 from core.api.views import ApiView, is_dry_run
@@ -22,6 +23,9 @@ FIELDS = ("adopt", "release")
 
 class AdoptionsView(ApiView):
     """Objects of others in one cluster."""
+
+    gives: Mapping[str, Any] = {"get": Adoptions, "post": AdoptionResults}
+    takes: Mapping[str, Any] = {"post": AdoptionChoice}
 
     def get(self, request: Request, cluster_id: str) -> Response:
         """`{candidates, adoptions}`: what can be taken over, or why it cannot, and what was."""
@@ -38,27 +42,24 @@ class AdoptionsView(ApiView):
         `adopt` would change, by field and owner."""
         cluster, body = _cluster(request, cluster_id), self.body()
         check_keys(body, FIELDS)
-        wanted, released = (_uids(body, name) for name in FIELDS)
+        wanted, released = _uids(body, "adopt"), _taken(cluster, _uids(body, "release"))
         picked = adopting.chosen(cluster, wanted)
         unknown = set(wanted) - {one.pk for one in picked}
         if unknown:
             raise InvalidInput.of("adopt", f"{min(unknown)[:64]!r} is no object of others that can be taken over")
         if is_dry_run(request):
             return Response({"results": [_comparison(one) for one in live.compare(cluster, picked)]})
-        return Response({"results": self.write(lambda: self._do(cluster, picked, released))})
+        return Response({"results": self.write(lambda: self._do(picked, released))})
 
-    def _do(self, cluster: Cluster, picked: Sequence[Candidate], released: Sequence[str]) -> list[dict[str, Any]]:
+    def _do(self, picked: Sequence[Candidate], released: Sequence[Adoption]) -> list[dict[str, Any]]:
         actor = actor_of(self.request)
         results = [
             {"uid": one.uid, "name": one.name, "accepted": one.row is not None, "message": one.error}
             for one in adopting.adopt(actor, picked)
         ]
-        for uid in released:
-            adoption = Adoption.objects.filter(cluster=cluster, uid=uid).first()
-            if adoption is None:
-                raise InvalidInput.of("release", f"{uid[:64]!r} was not taken over")
+        for adoption in released:
             adopting.release(actor, adoption)
-            results.append({"uid": uid, "name": adoption.name, "accepted": True, "message": ""})
+            results.append({"uid": adoption.uid, "name": adoption.name, "accepted": True, "message": ""})
         return results
 
 
@@ -74,6 +75,15 @@ def _uids(body: dict[str, Any], name: str) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(uid, str) and "\x00" not in uid for uid in given):
         raise InvalidInput.of(name, "It is not a list of uids", "a list of texts")
     return list(dict.fromkeys(given))
+
+
+def _taken(cluster: Cluster, uids: Sequence[str]) -> list[Adoption]:
+    """What was taken over, by uid. Raises `InvalidInput` for one that was not."""
+    found = list(Adoption.objects.filter(cluster=cluster, uid__in=uids).order_by("pk"))
+    missing = set(uids) - {adoption.uid for adoption in found}
+    if missing:
+        raise InvalidInput.of("release", f"{min(missing)[:64]!r} was not taken over")
+    return found
 
 
 def _candidate(one: Candidate) -> dict[str, Any]:

@@ -22,13 +22,12 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
-from core.api.shapes import Count
+from core.api.shapes import ACCEPTED, Count
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
 from core.keys_first import keys_of
 
-ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 NODE_STATUS = (("Ready", "Ready"), ("NotReady", "NotReady"), ("Unknown", "Unknown"))
 NODE_FILTERS = (
     Filter(key="name", label="name"),

@@ -4,11 +4,14 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import schemathesis
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS
 from schemathesis.generation.modes import GenerationMode
@@ -49,6 +52,16 @@ def ids(world: Any) -> dict[str, Any]:
         "projects": world.project.pk,
         "workloads": world.running.pk,
     }
+
+
+@pytest.fixture(autouse=True)
+def _one_connection() -> Iterator[None]:
+    """Requests leave the test's connection open, as those of Django's own client do: its transaction would end."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 @pytest.mark.parametrize(
