@@ -107,7 +107,7 @@ def _refused_entries(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
 def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:
     metadata = document.get("metadata") or {}
     own = metadata.get("namespace")
-    if own and own != namespace:
+    if own not in (None, "", namespace):
         message = _("%(value)s is not the project's namespace") % {"value": repr(str(own)[:63])}
         yield Fault("metadata.namespace", message, namespace)
     for place in ("metadata", "spec"):

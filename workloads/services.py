@@ -104,6 +104,7 @@ def update_workload(
 @transaction.atomic
 def scale_workload(actor: Actor, *, workload: Workload, component: str, replicas: int) -> Workload:
     """Set the replicas of one component, comments of the document kept. Raises as `update_workload`."""
+    _require_change(actor, workload)
     path = component_path(workload.manifest, component)
     graph = parse_graph(workload.manifest)
     found = next(c for c in graph.components if c.name == component)

@@ -47,7 +47,7 @@ class WorkloadBatchView(ApiView):
         ids, action = body.get("ids"), body.get("action")
         if not isinstance(ids, list) or not 1 <= len(ids) <= MAX_IDS or not all(isinstance(i, str) for i in ids):
             raise InvalidInput.of("ids", "It is not a list of ids", f"1 to {MAX_IDS} ids")
-        if action not in ACTIONS:
+        if not isinstance(action, str) or action not in ACTIONS:
             raise InvalidInput.of("action", f"{str(action)[:20]!r} is not an action", ", ".join(ACTIONS))
         return Response(self.write(lambda: act_on_all(request, ids, action)))
 

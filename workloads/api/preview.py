@@ -22,6 +22,6 @@ class WorkloadPreviewView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Verdict, gangs, nodes, distance, alternatives, queues; the body is that of `POST /api/v2/workloads`."""
-        project, source = read_submission(request, self.body())
+        project, source, _stopped = read_submission(request, self.body())
         require(actor_of(request).user, "workloads:create", project.scope)
         return Response(placement_of(request, project, source))

@@ -14,7 +14,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.shapes import UNSET, Count, conforming
+from core.api.shapes import UNSET, Count, check_shape, conforming
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
 from core.filters import Filter
@@ -65,7 +65,8 @@ def matching(request: Request) -> WorkloadQuerySet:
     """The visible workloads that `filterBy` and `search` ask for; none with `deleted=true`: gone rows are gone."""
     require(request.user, "workloads:read")
     rows: Any = search(request, filter_by(request, selectors.workloads_of(request.user), FILTERS), SEARCHED)
-    return rows.none() if request.query_params.get("deleted") == "true" else rows  # type: ignore[no-any-return]  # a queryset
+    found: WorkloadQuerySet = rows.none() if request.query_params.get("deleted") == "true" else rows
+    return found
 
 
 class WorkloadListView(ApiView):
@@ -127,9 +128,7 @@ class WorkloadsV2View(ApiView):
 
     def post(self, request: Request) -> Response:
         """Submit. 202; `?dryRun=true` checks, writes nothing, and adds where it would land (`placement`)."""
-        body = self.body()
-        project, source = read_submission(request, body)
-        stopped = wire.is_stopped(body.get("desiredPhase"))
+        project, source, stopped = read_submission(request, self.body())
 
         def submit() -> WorkloadV2:
             row = services.submit_workload(actor_of(request), project=project, source=source, stopped=stopped)
@@ -156,10 +155,12 @@ class WorkloadV2View(ApiView):
     def put(self, request: Request, workload_id: str) -> Response:
         """Replace the manifest, the priority, or whether it runs (`desiredPhase`). 202."""
         row, body = find(request, workload_id), self.body()
+        require(request.user, "workloads:update", row.scope)
         check_match(request, row)
         check_keys(body, wire.SUBMISSION_KEYS)
-        metadata = wire.read_metadata(body)
-        source = wire.with_metadata(wire.read_source(body) or row.source, metadata)
+        metadata, given = wire.read_metadata(body), wire.read_source(body)
+        _check_place(row, metadata)
+        source = wire.with_metadata(row.source if given is None else given, metadata)
         phase = body.get("desiredPhase")
         stopped = wire.is_stopped(phase)
 
@@ -187,13 +188,16 @@ class WorkloadV2View(ApiView):
         return Response(self.write(delete), status=202)
 
 
-def read_submission(request: Request, body: Mapping[str, Any]) -> tuple[Project, str]:
-    """The project of a submission and its document, with what its metadata says. Raises `InvalidInput`."""
+def read_submission(request: Request, body: Mapping[str, Any]) -> tuple[Project, str, bool]:
+    """The project of a submission, its document with what its metadata says, and whether it is to be suspended.
+    Raises `InvalidInput`."""
     check_keys(body, wire.SUBMISSION_KEYS)
     source, metadata = wire.read_source(body), wire.read_metadata(body)
+    stopped = wire.is_stopped(body.get("desiredPhase"))
+    check_shape(body, Submission)
     if source is None:
         raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
-    return project_of(request, metadata, source), wire.with_metadata(source, metadata)
+    return project_of(request, metadata, source), wire.with_metadata(source, metadata), stopped
 
 
 def placement_of(request: Request, project: Project, source: str) -> PlacementPreview:
@@ -206,6 +210,13 @@ def placement_of(request: Request, project: Project, source: str) -> PlacementPr
 def find(request: Request, workload_id: str) -> Workload:
     """The visible workload of this id. Raises `NotFound`."""
     return selectors.workload_of(request.user, uuid_of(workload_id))
+
+
+def _check_place(row: Workload, metadata: Mapping[str, Any]) -> None:
+    """An edit may say where the workload is, and may not move it."""
+    for key, own in (("projectId", str(row.project_id)), ("clusterId", str(row.cluster_id))):
+        if metadata.get(key) and str(metadata[key]) != own:
+            raise InvalidInput.of(f"metadata.{key}", "a workload stays where it is; submit another one there", own)
 
 
 def project_of(request: Request, metadata: Any, source: str) -> Project:

@@ -168,6 +168,8 @@ def read_metadata(body: Mapping[str, Any]) -> Mapping[str, Any]:
             raise InvalidInput.of(f"metadata.{str(key)[:60]}", "there is no such field", ", ".join(sorted(_METADATA)))
     if not isinstance(metadata.get("useGivenNameAsPrefix"), bool | None):
         raise InvalidInput.of("metadata.useGivenNameAsPrefix", "it is not a flag", "true, false")
+    if metadata.get("category") not in (None, CATEGORY):
+        raise InvalidInput.of("metadata.category", "there is no other category", CATEGORY)
     return metadata
 
 
