@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ ME = "watcher-1"
 RESOURCE = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 ZONE, RACK, HOST = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"
 
-Scenario = Callable[[Cluster], Awaitable[None]]
+Scenario = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
 def node(name: str, place: str, gpus: int = 8, **spec: Any) -> dict[str, Any]:
@@ -87,7 +87,7 @@ async def _played(scenario: Scenario) -> dict[str, list[dict[str, Any]]]:
     bootstrap(server)
     cluster = Cluster(server, QUICK)
     actors = asyncio.create_task(run_actors(cluster.client, server.hooks, replace(QUICK)))
-    playing = asyncio.create_task(scenario(cluster))  # type: ignore[arg-type]
+    playing = asyncio.create_task(scenario(cluster))
     await asyncio.wait({actors, playing}, return_when=asyncio.FIRST_COMPLETED)
     actors.cancel()
     with contextlib.suppress(asyncio.CancelledError):

@@ -29,17 +29,3 @@ def test_a_document_of_any_shape_comes_back_with_what_is_wrong(
 
     assert response.status_code == 422
     assert not Workload.objects.exists()
-
-
-@pytest.mark.usefixtures("quota", "topology", "nodes")
-@pytest.mark.parametrize("generation", ["", "abc", "-1", "\u00b2", "9" * 5000])
-def test_an_edit_that_does_not_say_which_generation_it_saw_is_stale(
-    submit: Any, client_of: Any, researcher: Any, generation: str
-) -> None:
-    workload = submit(PASTED)
-    data = {"source": workload.source + "# more\n", "action": "save", "generation": generation}
-
-    response = client_of(researcher).post(reverse("workloads:edit", args=[workload.pk]), data)
-
-    assert response.status_code == 422
-    assert Workload.objects.get(pk=workload.pk).generation == 1

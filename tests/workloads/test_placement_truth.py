@@ -16,7 +16,7 @@ from scheduling.structs import Snapshot
 from simulator.actors.informer import InformerSet
 from simulator.actors.quantities import pod_requests
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
-from tests.simulator.actors.conftest import is_ready, play  # noqa: F401 (a fixture)
+from tests.simulator.actors.conftest import is_ready, run_scenario
 from tests.simulator.actors.graphs import GPU, RACK, ZONE, frontend, worker
 from workloads.manifests import Target, WorkloadSpec, graph_manifest
 from workloads.placement_gangs import Rendered, Surroundings, render_gangs
@@ -124,7 +124,7 @@ async def outcome(
 @pytest.mark.parametrize(
     ("seed", "own_backend"), [(0, False), (1, False), (2, False), (3, False), (0, True), (1, True)]
 )
-def test_a_preview_is_what_then_happens(play: Any, seed: int, *, own_backend: bool) -> None:  # noqa: F811
+def test_a_preview_is_what_then_happens(seed: int, *, own_backend: bool) -> None:
     """Whether KAI's podgrouper makes the pod groups or Grove itself."""
     dice, seen = random.Random(seed), Counter()
 
@@ -146,11 +146,11 @@ def test_a_preview_is_what_then_happens(play: Any, seed: int, *, own_backend: bo
             found = await outcome(cluster, manifest["metadata"]["name"], expected, rendered)
             assert found in [promised_places(rendered, each) for each in (expected, *others)], (number, expected)
 
-    play(scenario, grove_kai_backend=own_backend)
+    run_scenario(scenario, grove_kai_backend=own_backend)
     assert seen[Verdict.NOW] >= 3
 
 
-def test_who_a_preview_says_has_to_go_then_goes(play: Any) -> None:  # noqa: F811
+def test_who_a_preview_says_has_to_go_then_goes() -> None:
     """A graph holds every healthy node beyond its queue's quota; another queue reclaims what it is entitled to."""
 
     async def scenario(cluster: Any) -> None:
@@ -178,7 +178,7 @@ def test_who_a_preview_says_has_to_go_then_goes(play: Any) -> None:  # noqa: F81
         assert found == Counter(gang.placed.values())
         assert before - after == {each.pod.partition("/")[2] for each in gang.evicted}
 
-    play(scenario)
+    run_scenario(scenario)
 
 
 def submission(name: str, queue: str, *components: dict[str, Any]) -> dict[str, Any]:

@@ -35,8 +35,10 @@ def workload(submit: Callable[..., Workload], gateway: Any) -> Workload:
     return submit(REQUIRED)
 
 
-def condition(outcome: Outcome, type_: str) -> dict[str, Any] | None:
-    return find([c.as_dict() for c in outcome.conditions], type_)
+def condition(outcome: Outcome, type_: str) -> dict[str, Any]:
+    found = find([c.as_dict() for c in outcome.conditions], type_)
+    assert found is not None, type_
+    return found
 
 
 def test_it_creates_the_graph_with_queue_and_placement(workload: Workload, gateway: Any) -> None:
@@ -58,7 +60,7 @@ def test_a_second_run_writes_nothing(workload: Workload, gateway: Any) -> None:
     outcome = sync_workload(workload, gateway)
 
     assert len(gateway.writes) == before
-    assert condition(outcome, "InSync")["status"] == "True"  # type: ignore[index]
+    assert condition(outcome, "InSync")["status"] == "True"
 
 
 def test_drift_is_repaired_and_named(workload: Workload, gateway: Any) -> None:
@@ -70,13 +72,12 @@ def test_drift_is_repaired_and_named(workload: Workload, gateway: Any) -> None:
     graph = gateway.object(DGD, "qwen", NAMESPACE)
     assert graph["metadata"]["annotations"]["nvidia.com/kai-scheduler-queue"] == "assistant"
     repaired = condition(outcome, "InSync")
-    assert repaired is not None
     assert repaired["reason"] == "DriftRepaired"
     workload.conditions = [{**repaired, "lastTransitionTime": "2026-11-29T18:00:00Z"}]
     with time_machine.travel("2026-11-29T18:09:00Z", tick=False):
-        assert condition(sync_workload(workload, gateway), "InSync")["reason"] == "DriftRepaired"  # type: ignore[index]
+        assert condition(sync_workload(workload, gateway), "InSync")["reason"] == "DriftRepaired"
     with time_machine.travel("2026-11-29T18:11:00Z", tick=False):
-        assert condition(sync_workload(workload, gateway), "InSync")["status"] == "True"  # type: ignore[index]
+        assert condition(sync_workload(workload, gateway), "InSync")["status"] == "True"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +105,8 @@ def test_what_the_served_version_lacks_is_named_and_nothing_is_written(workload:
 
     outcome = sync_workload(workload, gateway)
 
-    assert condition(outcome, "Accepted")["status"] == "False"  # type: ignore[index]
-    assert "minAvailable" in condition(outcome, "Accepted")["message"]  # type: ignore[index]
+    assert condition(outcome, "Accepted")["status"] == "False"
+    assert "minAvailable" in condition(outcome, "Accepted")["message"]
     assert gateway.writes == []
 
 

@@ -106,14 +106,15 @@ def is_ready(pod: dict) -> bool:
     )
 
 
+def run_scenario(scenario, fleet: str = "empty", **options: object) -> None:
+    """Runs a scenario in a fresh cluster with a namespace and an unlimited queue, both named `team`."""
+    asyncio.run(_play(scenario, fleet, replace(QUICK, **options)))
+
+
 @pytest.fixture
 def play():
-    """Runs a scenario in a fresh cluster with a namespace and an unlimited queue, both named `team`."""
-
-    def run(scenario, fleet: str = "empty", **options: object) -> None:
-        asyncio.run(_play(scenario, fleet, replace(QUICK, **options)))
-
-    return run
+    """`play(scenario, fleet, **options)`: see `run_scenario`."""
+    return run_scenario
 
 
 async def _play(scenario, fleet: str, options: ActorOptions) -> None:
