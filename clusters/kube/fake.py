@@ -10,15 +10,8 @@ from typing import Any
 
 from clusters import kinds
 from clusters.kinds import Kind
-from clusters.kube import fields
-from clusters.kube.errors import (
-    AlreadyChanged,
-    FieldConflict,
-    GatewayError,
-    NamespaceMissing,
-    NotServed,
-    Rejected,
-)
+from clusters.kube import fields, refusals
+from clusters.kube.errors import FieldConflict, GatewayError, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
 from clusters.kube.matching import merge_patch, selects
 from clusters.names import check_object_name
@@ -26,6 +19,7 @@ from clusters.rbac import needed_permissions
 from core.moments import rfc3339
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _Key = tuple[str, str, str, str]  # group, plural, namespace, name
 
 
@@ -101,14 +95,12 @@ class FakeGateway:
         stored = _Stored(copy.deepcopy(manifest))
         if before is not None:
             stored.owners, stored.times = before.owners, before.times
-        changed = {
-            path
-            for path, value in fields.leaves(manifest)
-            if before is None or fields.lookup(before.manifest, path) != value
-        }
-        gone = {path for paths in stored.owners.values() for path in paths if fields.lookup(manifest, path) is None}
+        old = before.manifest if before else {}
+        changed = {path for path, value in fields.leaves(manifest) if fields.lookup(old, path) != value}
         for paths in stored.owners.values():
-            paths.difference_update(changed | gone)
+            paths.difference_update(changed)
+            paths.difference_update({path for path in paths if _is_gone(path, old, manifest)})
+        changed |= fields.added(old, manifest, core=not kind.group)
         stored.owners.setdefault((manager, "Update"), set()).update(changed)
         stored.times[(manager, "Update")] = self._tick()
         return self._store(key, stored, before, kind)
@@ -182,20 +174,25 @@ class FakeGateway:
         with _Counted(self, Call("apply", kind.kind, name, namespace or "", force, dry_run)):
             key = self._key(kind, name, namespace)
             self._check_served(kind)
-            if (manifest.get("apiVersion"), manifest.get("kind")) != (kind.api_version, kind.kind):
-                raise Rejected(f"{manifest.get('apiVersion')} {manifest.get('kind')} sent to {kind.path()}", status=400)
+            refusals.check_body(kind, manifest)
             before = self._objects.get(key)
-            self._check_preconditions(key, manifest, before)
+            live = before.manifest if before else None
+            self._check_namespace(key)
+            refusals.check_uid(kind, manifest, live)
             wanted = dict(fields.leaves(manifest))
             stored = copy.deepcopy(before) if before else _Stored({"metadata": {}})
             others = fields.conflicts(stored.manifest, wanted, stored.owners, manager)
             if others and not force:
-                raise FieldConflict(_conflict_message(others), target=f"{kind.kind}/{name}", status=409)
+                message = fields.conflict_message(others, kind.api_version)
+                raise FieldConflict(message, target=f"{kind.kind}/{name}", status=409)
+            refusals.check_version(kind, manifest, live)
             stored.manifest = fields.merge(stored.manifest, wanted, stored.owners, manager)
             stored.manifest |= {"apiVersion": kind.api_version, "kind": kind.kind}
             stored.manifest["metadata"] |= {"name": name} | ({"namespace": namespace} if namespace else {})
-            unchanged = before is not None and stored.manifest == before.manifest and stored.owners == before.owners
+            fields.without_empty(stored.manifest, core=not kind.group)
+            unchanged = before is not None and stored.manifest == live and stored.owners == before.owners
             if unchanged or dry_run:
+                self._identify(stored.manifest, live, kind)
                 return self._shown(stored, kind)
             stored.times[(manager, "Apply")] = self._tick()
             return self._store(key, stored, before, kind)
@@ -205,14 +202,14 @@ class FakeGateway:
         with _Counted(self, Call("delete", kind.kind, name, namespace or "")):
             key = self._key(kind, name, namespace)
             self._check_served(kind)
+            refusals.check_mortal(kind, name)
             stored = self._objects.get(key)
             if stored is None:
                 return False
+            refusals.check_precondition(kind, stored.manifest, uid)
             metadata = stored.manifest["metadata"]
-            if uid and metadata["uid"] != uid:
-                raise AlreadyChanged(f"the UID in the precondition ({uid}) is not {metadata['uid']}", status=409)
             if metadata.get("finalizers"):
-                metadata.setdefault("deletionTimestamp", self._tick())
+                self._mark(metadata)
             else:
                 self._remove(key)
             return True
@@ -275,40 +272,48 @@ class FakeGateway:
 
     def _check_served(self, kind: Kind) -> None:
         if kind.version not in self._served.get((kind.group, kind.plural), ()):
-            raise NotServed(f"{kind.api_version} {kind.plural} is not served", target=kind.path(), status=404)
+            raise refusals.not_served(kind)
 
-    def _check_preconditions(self, key: _Key, manifest: Manifest, before: _Stored | None) -> None:
+    def _check_namespace(self, key: _Key) -> None:
         if key[2] and ("", "namespaces", "", key[2]) not in self._objects:
-            raise NamespaceMissing(f'namespaces "{key[2]}" not found', target=key[2], status=404)
-        uid = manifest["metadata"].get("uid")
-        if uid and before is None:
-            raise AlreadyChanged(f"uid mismatch: no object {key[3]} with uid {uid}", target=key[3], status=409)
-        if uid and before is not None and before.manifest["metadata"]["uid"] != uid:
-            raise Rejected(f'metadata.uid: Invalid value: "{uid}": field is immutable', target=key[3], status=422)
+            raise refusals.namespace_missing(key[2])
 
     def _store(self, key: _Key, stored: _Stored, before: _Stored | None, kind: Kind) -> Manifest:
+        self._identify(stored.manifest, before.manifest if before else None, kind)
         metadata = stored.manifest["metadata"]
-        metadata.pop("managedFields", None)
-        old = before.manifest if before else None
-        if old is None:
-            metadata.setdefault("uid", f"uid-{self._next():08d}")
-            metadata.setdefault("creationTimestamp", self._tick())
-            metadata["generation"] = 1
-        else:
-            kept = ("uid", "creationTimestamp", "deletionTimestamp")
-            metadata |= {k: old["metadata"][k] for k in kept if k in old["metadata"]}
-            metadata["generation"] = old["metadata"]["generation"] + (old.get("spec") != stored.manifest.get("spec"))
-            if "status" in old:
-                stored.manifest.setdefault("status", old["status"])
         metadata["resourceVersion"] = str(self._next())
         self._objects[key] = stored
-        return self._shown(stored, kind)
+        shown = self._shown(stored, kind)
+        if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+            self._remove(key)
+        return shown
+
+    def _identify(self, manifest: Manifest, old: Manifest | None, kind: Kind) -> None:
+        """What the server writes into an object, and keeps."""
+        metadata = manifest["metadata"]
+        metadata.pop("managedFields", None)
+        if old is None:
+            metadata.setdefault("uid", f"00000000-0000-4000-8000-{self._next():012d}")
+            metadata.setdefault("creationTimestamp", self._tick())
+            metadata |= {"generation": 1} if kind.group else {}
+            return
+        metadata |= {name: old["metadata"][name] for name in KEPT if name in old["metadata"]}
+        if kind.group and old.get("spec") != manifest.get("spec"):
+            metadata["generation"] += 1
+        if "status" in old:
+            manifest.setdefault("status", old["status"])
 
     def _shown(self, stored: _Stored, kind: Kind) -> Manifest:
         shown = copy.deepcopy(stored.manifest)
         shown |= {"apiVersion": kind.api_version, "kind": kind.kind}
         shown["metadata"]["managedFields"] = fields.managed_fields(stored.owners, stored.times, kind.api_version)
         return shown
+
+    def _mark(self, metadata: Manifest) -> None:
+        """As being deleted, once."""
+        if "deletionTimestamp" not in metadata:
+            metadata |= {"deletionTimestamp": self._tick(), "deletionGracePeriodSeconds": 0}
+            metadata["resourceVersion"] = str(self._next())
 
     def _remove(self, key: _Key) -> None:
         uid = self._objects.pop(key).manifest["metadata"]["uid"]
@@ -345,8 +350,5 @@ class _Counted:
             raise self._later
 
 
-def _conflict_message(others: dict[str, set[fields.Path]]) -> str:
-    parts = [
-        f'"{manager}": ' + ", ".join("." + ".".join(p) for p in sorted(paths)) for manager, paths in others.items()
-    ]
-    return f"Apply failed with {sum(map(len, others.values()))} conflict(s) with {'; '.join(parts)}"
+def _is_gone(path: fields.Path, old: Manifest, new: Manifest) -> bool:
+    return fields.lookup(new, path) is None and fields.lookup(old, path) is not None

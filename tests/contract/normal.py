@@ -1,9 +1,9 @@
 """Answers without what differs from run to run: versions, UIDs, times, the namespace and generated names."""
 
 import re
-from typing import Any
+from typing import Any, Protocol
 
-from tests.contract.client import Answer, Api
+from tests.contract.client import Answer
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -16,11 +16,18 @@ MOVING = (
 DROPPED = frozenset({"selfLink", "remainingItemCount"})
 
 
+class Server(Protocol):
+    """What is known of who answers."""
+
+    ns: str
+    url: str
+
+
 class Normaliser:
     """One scenario's: the same UID or version is the same word in all of its answers."""
 
-    def __init__(self, api: Api) -> None:
-        self._namespace, self._url = api.ns, api.url
+    def __init__(self, server: Server) -> None:
+        self._namespace, self._url = server.ns, server.url
         self._uids: dict[str, str] = {}
         self._versions: dict[str, str] = {}
 

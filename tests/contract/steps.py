@@ -22,8 +22,7 @@ class Step:
     token: str | None = None
 
     def send(self, api: Api, seen: list[Answer]) -> Answer:
-        body = self.body(seen) if callable(self.body) else self.body
-        body = _with_namespace(body, api.ns)
+        body = with_namespace(self.body(seen) if callable(self.body) else self.body, api.ns)
         query = {key: value.replace("{ns}", api.ns) for key, value in self.query}
         return api.call(self.method, self.path, body, query, type=self.type, accept=self.accept, token=self.token)
 
@@ -35,13 +34,14 @@ class Step:
         return " ".join(filter(None, (self.method, self.path + (f"?{query}" if query else ""), kind)))
 
 
-def _with_namespace(value: Any, namespace: str) -> Any:
+def with_namespace(value: Any, namespace: str) -> Any:
+    """A body with the namespace in the place of `{ns}`."""
     if isinstance(value, str):
         return value.replace("{ns}", namespace)
     if isinstance(value, dict):
-        return {_with_namespace(key, namespace): _with_namespace(item, namespace) for key, item in value.items()}
+        return {with_namespace(key, namespace): with_namespace(item, namespace) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_namespace(item, namespace) for item in value]
+        return [with_namespace(item, namespace) for item in value]
     return value
 
 
