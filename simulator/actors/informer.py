@@ -74,6 +74,11 @@ class Informer:
         if current is None or _version(current) < _version(obj):
             self._put(obj)
 
+    def refresh(self, obj: Object) -> None:
+        """The same for a change of what is there; what the watch has seen deleted since stays gone."""
+        if key_of(obj) in self._objects:
+            self.store(obj)
+
     async def run(self) -> None:
         """Lists and watches until cancelled."""
         backoff = FIRST_BACKOFF_S

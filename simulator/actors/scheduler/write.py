@@ -171,14 +171,17 @@ class DecisionWriter:
             await self._patch_group(group, {"metadata": {"annotations": dict(annotations)}}, "")
 
     async def _patch_group(self, group: Object, body: Object, subresource: str) -> None:
+        """The next cycle sees the answer, whether or not the watch has told it: what was marked can be cleared."""
         metadata = group["metadata"]
         try:
-            await self._context.client.patch(
+            changed = await self._context.client.patch(
                 KAI_POD_GROUP, metadata["name"], metadata["namespace"], body, subresource=subresource
             )
         except KubeError as error:
             if error.code != 404:
                 raise
+            return
+        self._context.informers.of(KAI_POD_GROUP).refresh(changed)
 
     def _write_events(self, events: tuple[Event, ...]) -> None:
         for event in events:

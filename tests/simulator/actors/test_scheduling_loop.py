@@ -1,7 +1,12 @@
 """Queues, quota, priorities, pools and conditions as the scheduler's loop writes them into the cluster."""
 
 from clusters.kinds import EVENT, KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, NAMESPACE, NODE, POD
+from scheduling.structs import Condition, CycleResult
+from simulator.actors.context import Context
 from simulator.actors.scheduler.accounts import group_status
+from simulator.actors.scheduler.cache import SchedulerCache
+from simulator.actors.scheduler.write import DecisionWriter
+from tests.simulator.actors.conftest import manifest
 from tests.simulator.actors.graphs import GPU, pod
 
 POOL = "kai.scheduler/node-pool"
@@ -353,3 +358,36 @@ def test_a_gang_that_wants_no_second_try_is_left_alone_in_its_pool_once_refused(
         await cluster.running(2)
 
     play(scenario)
+
+
+def test_what_a_cycle_marked_the_next_one_clears_though_no_watch_has_told_of_it(play):
+    async def scenario(cluster):
+        group = {**manifest(KAI_POD_GROUP, "g", {"minMember": 1}), "metadata": {"name": "g", "namespace": "team"}}
+        context = Context(cluster.client, cluster.options)
+        writer = DecisionWriter(context, SchedulerCache(context.informers))
+        context.informers.of(KAI_POD_GROUP).store(await cluster.client.create(KAI_POD_GROUP, group, "team"))
+
+        await writer.write(CycleResult(conditions={"team/g": Condition("no room")}), "")
+        marked = await verdict(cluster)
+        await writer.write(CycleResult(cleared=("team/g",)), "")
+
+        assert marked["message"] == "no room"
+        assert await verdict(cluster) is None
+
+    play(scenario, actors=frozenset())
+
+
+def test_an_answer_to_a_change_brings_nothing_back_that_is_gone(play):
+    async def scenario(cluster):
+        informer = Context(cluster.client, cluster.options).informers.of(NODE)
+        node = await cluster.client.get(NODE, "gpu-a1-1")
+
+        informer.refresh(node)
+        assert informer.values() == []
+        informer.store(node)
+        changed = await cluster.client.patch(NODE, "gpu-a1-1", None, {"spec": {"unschedulable": True}})
+        informer.refresh(changed)
+
+        assert informer.values() == [changed]
+
+    play(scenario, actors=frozenset())
