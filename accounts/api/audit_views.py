@@ -10,6 +10,8 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,12 +21,19 @@ from accounts.audit_wire import FILTERS, SORTS, entry_json
 from accounts.models import AuditEntry
 from accounts.permissions import require
 from core.api.filters import filter_by, sort
+from core.api.listing import choice_parameter, filter_parameter, sort_parameters
 from core.api.pagination import MAX_OFFSET
 from core.api.views import ApiView
 from core.csv import csv_line
 from core.errors import Fault, InvalidInput
 
 MAX_SAMPLES = 1000
+PARAMETERS = (
+    OpenApiParameter("start", OpenApiTypes.DATETIME, required=True),
+    OpenApiParameter("end", OpenApiTypes.DATETIME, required=True),
+    OpenApiParameter("numberOfSamples", {"type": "integer", "minimum": 0, "maximum": MAX_SAMPLES}),
+    filter_parameter(FILTERS),
+)
 COLUMNS = (
     "timestamp", "subject", "subject_type", "source_ip", "action", "result", "entity_type", "entity_name", "entity_id",
     "http_method", "url", "cluster_id", "request_id", "id", "metadata",
@@ -44,6 +53,11 @@ def matching(request: Request) -> QuerySet[AuditEntry]:
 class AuditLogView(ApiView):
     """The log."""
 
+    parameters = (
+        *PARAMETERS,
+        OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
+        *sort_parameters(SORTS),
+    )
     gives: Mapping[str, Any] = {"get": AuditList}
 
     def get(self, request: Request) -> Response:
@@ -61,6 +75,9 @@ class AuditLogView(ApiView):
 
 class AuditLogFileView(ApiView):
     """The log as a file."""
+
+    parameters = (*PARAMETERS, choice_parameter("file_type", ("CSV", "JSON")))
+    answers: Mapping[Any, Any] = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
 
     def get(self, request: Request) -> HttpResponseBase:
         """CSV (the default) or JSON, the newest first."""

@@ -23,6 +23,7 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from accounts.selectors import find_any_key, find_own_key, find_service_account, live_keys, own_keys, service_accounts
 from core.api.bodies import check_keys
+from core.api.listing import text_parameters
 from core.api.views import ApiView
 
 
@@ -153,6 +154,7 @@ class AccessKeySecretView(ApiView):
 class AllAccessKeysView(ApiView):
     """Everybody's keys, for administrators."""
 
+    parameters = text_parameters("clientId", "createdBy")
     gives: Mapping[str, Any] = {"get": AccessKeyList | list[AccessKeyShape]}
 
     wrapped = True

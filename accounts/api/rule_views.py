@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -29,12 +29,13 @@ from accounts.selectors import GROUP, find_subject, with_subject
 from accounts.services import Group
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
-from core.api.ids import number_of
-from core.api.pagination import paginate
+from core.api.ids import number_of, uuid_of
+from core.api.listing import SEARCH, count_parameters, list_parameters, page_parameters, text_parameters
+from core.api.pagination import paginate, slice_of
 from core.api.shapes import Count
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput, MusterError, NotFound
-from core.filters import Filter
+from core.filters import Filter, parse_term
 
 FILTERS = (
     Filter(key="subjectId", label="subjectId", lookup="wire_subject"),
@@ -60,6 +61,9 @@ SEARCHED = ("user__email", "user__name", "group", "role", "scope_type")
 SUBJECT_TYPES = (*UserKind.values, "app", GROUP)
 KEYS = ("subjectId", "subjectType", "roleId", "scopeId", "scopeType", "clusterId")
 MAX_BATCH = 200
+EXACT = text_parameters(
+    "clusterId", "lastUpdated", "subjectType", "subjectIds", "subjectIdFilter", "scopeType", "scopeId", "roleId"
+)
 
 
 def matching(request: Request) -> QuerySet[AccessRule]:
@@ -77,6 +81,10 @@ def matching(request: Request) -> QuerySet[AccessRule]:
         rows = rows.filter(wire_subject__icontains=part[:200])
     if role := query.get("roleId"):
         rows = rows.filter(wire_role=_whole("roleId", role))
+    if cluster := query.get("clusterId"):
+        rows = rows.filter(cluster_id=_cluster_id(cluster))
+    if since := query.get("lastUpdated"):
+        rows = rows.filter(parse_term(f"createdAt>={since}", FILTERS).q)  # a rule is not changed, only made
     return search(request, filter_by(request, rows, FILTERS), SEARCHED)
 
 
@@ -90,6 +98,7 @@ def answer(rules: list[AccessRule], total: int) -> dict[str, Any]:
 class AccessRuleListView(ApiView):
     """List and create."""
 
+    parameters = (*list_parameters(FILTERS, SORTS), *EXACT)
     gives: Mapping[str, Any] = {"get": RuleList, "post": RuleShape}
     takes: Mapping[str, Any] = {"post": RuleCreation}
 
@@ -109,6 +118,7 @@ class AccessRuleListView(ApiView):
 class AccessRuleCountView(ApiView):
     """How many match."""
 
+    parameters = (*count_parameters(FILTERS), *EXACT)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -189,17 +199,20 @@ class AccessRuleBatchCreateView(ApiView):
 class OwnAccessRulesView(ApiView):
     """The rules that hold for who asks."""
 
+    parameters = (SEARCH, *page_parameters())
     gives: Mapping[str, Any] = {"get": OwnRules}
 
     def get(self, request: Request) -> Response:
-        """All of them, those of groups included."""
+        """Those of groups included, paged."""
         found, total = _own(request)
-        return Response({"accessRules": answer(found, total)})
+        limit, offset = slice_of(request)
+        return Response({"accessRules": answer(found[offset : offset + limit], total)})
 
 
 class OwnAccessRulesCountView(ApiView):
     """How many hold for who asks."""
 
+    parameters = (SEARCH,)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -270,6 +283,13 @@ def _own(request: Request) -> tuple[list[AccessRule], int]:
         if rule.user_id and isinstance(request.user, User):
             rule.user = request.user
     return rules, len(rules)
+
+
+def _cluster_id(text: str) -> UUID:
+    try:
+        return uuid_of(text)
+    except NotFound as error:
+        raise InvalidInput.of("clusterId", f"{text[:40]!r} is not an id", "the id of a cluster") from error
 
 
 def _whole(name: str, text: str) -> int:

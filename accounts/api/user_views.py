@@ -16,6 +16,7 @@ from accounts.requests import actor_of
 from accounts.selectors import find_person, people
 from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
+from core.api.listing import count_parameters, page_parameters, sort_parameters
 from core.api.pagination import paginate
 from core.api.shapes import Count
 from core.api.views import ApiView
@@ -48,6 +49,7 @@ def matching(request: Request) -> QuerySet[User]:
 class UserListView(ApiView):
     """List and create."""
 
+    parameters = (*count_parameters(FILTERS), *sort_parameters(SORTS), *page_parameters(default=500))
     gives: Mapping[str, Any] = {"get": list[UserShape], "post": UserCreated}
     takes: Mapping[str, Any] = {"post": UserCreation}
 
@@ -72,6 +74,7 @@ class UserListView(ApiView):
 class UserCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(FILTERS)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

@@ -20,6 +20,7 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.listing import choice_parameter, count_parameters, flag_parameter, list_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
 from core.api.shapes import ACCEPTED, Count
@@ -44,12 +45,14 @@ NODE_SORTS = {
     "gpuType": "gpu_type",
     "clusterUuid": "cluster_id",
 }
+VERBOSITY = choice_parameter("verbosity", ("full", "metadata"))
 NODE_SEARCH = ("name", "gpu_type", "node_pool")
 
 
 class ClusterListView(ApiView):
     """List and register."""
 
+    parameters = (VERBOSITY, flag_parameter("includeRequestedForDelete"))
     gives: Mapping[str, Any] = {"get": list[ClusterShape], "post": ClusterShape}
     takes: Mapping[str, Any] = {"post": ClusterCreation}
 
@@ -78,6 +81,7 @@ class ClusterListView(ApiView):
 class ClusterView(ApiView):
     """One cluster."""
 
+    parameters = (VERBOSITY,)
     gives: Mapping[str, Any] = {"get": ClusterShape, "put": None, "delete": RemovalAccepted}
     takes: Mapping[str, Any] = {"put": ClusterRenaming}
 
@@ -109,6 +113,7 @@ class ClusterView(ApiView):
 class NodeListView(ApiView):
     """Nodes of all clusters, or of the one in the path."""
 
+    parameters = (*list_parameters(NODE_FILTERS, NODE_SORTS), *text_parameters("nodeName"))
     gives: Mapping[str, Any] = {"get": NodeList}
 
     renderer_classes = RENDERERS
@@ -125,6 +130,7 @@ class NodeListView(ApiView):
 class NodeCountView(ApiView):
     """How many nodes match."""
 
+    parameters = (*count_parameters(NODE_FILTERS), *text_parameters("nodeName"))
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request, cluster_id: str = "") -> Response:

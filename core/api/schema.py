@@ -28,18 +28,6 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The ETag of the object as it was read, or `*`. Writes of quota and topology want it.",
 )
-# Collections whose lists and counts take these parameters.
-FILTERED = {"nodes", "node-pools", "departments", "projects", "workloads"}
-LIST_PARAMETERS = [
-    OpenApiParameter("limit", OpenApiTypes.INT, description="How many rows, 1 to 500.", default=50),
-    OpenApiParameter("offset", OpenApiTypes.INT, description="How many rows to skip.", default=0),
-    OpenApiParameter("sortBy", OpenApiTypes.STR, description="The field to sort by."),
-    OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"], default="asc"),
-    OpenApiParameter(
-        "filterBy", OpenApiTypes.STR, description="Conditions, ANDed, separated by commas: `name==a,createdAt>=2026`."
-    ),
-    OpenApiParameter("search", OpenApiTypes.STR, description="Words that must all occur."),
-]
 
 
 class FaultSerializer(serializers.Serializer[Any]):
@@ -78,18 +66,10 @@ class MusterSchema(AutoSchema):
         return "_".join([self.method.lower(), *parts]).replace("-", "_")
 
     def get_override_parameters(self) -> list[Any]:
-        declared = [*super().get_override_parameters(), *getattr(self.view, "parameters", ())]
-        writes = self.method in ("POST", "PUT", "PATCH", "DELETE") and "token" not in self.get_tags()
-        if self.method == "GET" and self.get_tags()[0] in FILTERED and not self.path.endswith("}"):
-            names = {parameter.name for parameter in declared}
-            declared += [p for p in self._list_parameters() if p.name not in names]
-        return [*declared, *self._write_parameters()] if writes else declared
-
-    def _list_parameters(self) -> list[OpenApiParameter]:
-        last = str(self.path).rsplit("/", 1)[-1]
-        if last in ("metrics", "telemetry", "wait", "watch", "fair-share", "history", "diagnosis", "impact"):
-            return []
-        return [p for p in LIST_PARAMETERS if p.name in ("filterBy", "search") or last != "count"]
+        declared: list[Any] = super().get_override_parameters()
+        if self.method == "GET":
+            return [*declared, *getattr(self.view, "parameters", ())]
+        return declared if "token" in self.get_tags() else [*declared, *self._write_parameters()]
 
     def _write_parameters(self) -> list[OpenApiParameter]:
         keyed = [IDEMPOTENCY_KEY] if self.method == "POST" else []

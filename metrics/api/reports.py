@@ -20,6 +20,7 @@ from core.api.csv_rendering import CsvRenderer
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.json_rendering import FastJSONRenderer
+from core.api.listing import count_parameters, list_parameters
 from core.api.pagination import paginate
 from core.api.shapes import Count
 from core.api.views import ApiView
@@ -47,6 +48,7 @@ KEYS = ("name", "start", "end", "groupBy", "filterBy")
 class ReportListView(ApiView):
     """List and create."""
 
+    parameters = list_parameters(FILTERS, SORTS)
     gives: Mapping[str, Any] = {"get": ReportList, "post": ReportShape}
     takes: Mapping[str, Any] = {"post": ReportCreation}
 
@@ -66,6 +68,7 @@ class ReportListView(ApiView):
 class ReportCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(FILTERS)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

@@ -11,6 +11,7 @@ from accounts.permissions import reach, require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.ids import number_of
+from core.api.listing import text_parameters
 from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
@@ -25,6 +26,7 @@ from organizations.api.credentials_shapes import (
 )
 from organizations.models import Project, ProjectSecret
 
+PARAMETERS = text_parameters("name", "scope", "projectId", "departmentId", "clusterId")
 META_KEYS = (
     "name", "scope", "projectId", "departmentId", "clusterId", "autoDelete", "workloadSupportedTypes", "private",
 )  # fmt: skip
@@ -33,6 +35,7 @@ META_KEYS = (
 class AllCredentialsView(ApiView):
     """Credentials of every kind."""
 
+    parameters = PARAMETERS
     gives: Mapping[str, Any] = {"get": AnyCredentialList}
 
     def get(self, request: Request) -> Response:
@@ -43,6 +46,7 @@ class AllCredentialsView(ApiView):
 class CredentialListView(ApiView):
     """Credentials of one kind."""
 
+    parameters = PARAMETERS
     gives: Mapping[str, Any] = {"get": CredentialList, "post": Credential}
     takes: Mapping[str, Any] = {"post": CredentialCreation}
 

@@ -14,6 +14,7 @@ from clusters.models import Cluster
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of
+from core.api.listing import count_parameters, list_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import UNSET, Count
@@ -91,6 +92,7 @@ def parent_of(request: Request, body: dict[str, Any], cluster: Cluster) -> Depar
 class ProjectListView(ApiView):
     """List and create."""
 
+    parameters = list_parameters(PROJECT_FILTERS, PROJECT_SORTS)
     gives: Mapping[str, Any] = {"get": ProjectList, "post": ProjectShape}
     takes: Mapping[str, Any] = {"post": ProjectCreation}
 
@@ -127,6 +129,7 @@ class ProjectListView(ApiView):
 class ProjectCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(PROJECT_FILTERS)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

@@ -14,6 +14,7 @@ from clusters.models import Cluster
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, sort
 from core.api.ids import number_of
+from core.api.listing import count_parameters, list_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import UNSET, Count
@@ -100,6 +101,7 @@ def shown_resources(owner: str, key: int) -> list[ResourceShape]:
 class DepartmentListView(ApiView):
     """List and create."""
 
+    parameters = list_parameters(COMMON_FILTERS, COMMON_SORTS, searched=False)
     gives: Mapping[str, Any] = {"get": DepartmentList, "post": DepartmentShape}
     takes: Mapping[str, Any] = {"post": DepartmentCreation}
 
@@ -132,6 +134,7 @@ class DepartmentListView(ApiView):
 class DepartmentCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(COMMON_FILTERS, searched=False)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

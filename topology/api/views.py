@@ -15,6 +15,7 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import compare, filter_by, sort, terms_of
 from core.api.ids import number_of
+from core.api.listing import count_parameters, list_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import Count
@@ -72,6 +73,7 @@ def matching_topologies(request: Request) -> list[TopologyRow]:
 class TopologyListView(ApiView):
     """List and create."""
 
+    parameters = count_parameters(TOPOLOGY_FILTERS, searched=False)
     gives: Mapping[str, Any] = {"get": TopologyList, "post": TopologyShape}
     takes: Mapping[str, Any] = {"post": TopologyCreation}
 
@@ -95,6 +97,7 @@ class TopologyListView(ApiView):
 class TopologyCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(TOPOLOGY_FILTERS, searched=False)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -150,6 +153,7 @@ def pool_response(pool: NodePool) -> dict[str, Any]:
 class NodePoolListView(ApiView):
     """List and create."""
 
+    parameters = list_parameters(POOL_FILTERS, POOL_SORTS, searched=False)
     gives: Mapping[str, Any] = {"get": PoolList, "post": PoolShape}
     takes: Mapping[str, Any] = {"post": PoolCreation}
 
@@ -177,6 +181,7 @@ class NodePoolListView(ApiView):
 class NodePoolCountView(ApiView):
     """How many match."""
 
+    parameters = count_parameters(POOL_FILTERS, searched=False)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

@@ -16,6 +16,7 @@ from clusters.models import Cluster
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.listing import list_parameters
 from core.api.pagination import paginate
 from core.api.views import ApiView
 from core.filters import Filter
@@ -65,6 +66,7 @@ class SchedulerAgreementView(ApiView):
 class PredictionListView(ApiView):
     """What the engine said of each start of a workload, and what came of it."""
 
+    parameters = list_parameters(FILTERS, SORTS)
     gives: Mapping[str, Any] = {"get": PredictionList}
 
     renderer_classes = RENDERERS

@@ -12,6 +12,7 @@ from accounts.permissions import require
 from clusters.models import ClusterEvent, Pod
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
+from core.api.listing import ORDER, choice_parameter, count_parameters, flag_parameter, list_parameters, page_parameters
 from core.api.pagination import paginate, slice_of
 from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
@@ -49,12 +50,14 @@ POD_SORTS = {
     "createdAt": "created_at",
     "deletedAt": "deletion_requested_at",
 }
+STATES = (choice_parameter("completed", ("all", "true", "false")), flag_parameter("deleted"))
 ENDED = ("Succeeded", "Failed")
 
 
 class WorkloadEventsView(ApiView):
     """What the cluster said about one workload in the last day."""
 
+    parameters = (ORDER, *page_parameters())
     gives: Mapping[str, Any] = {"get": EventList}
 
     def get(self, request: Request, workload_id: str) -> Response:
@@ -71,6 +74,7 @@ class WorkloadEventsView(ApiView):
 class WorkloadHistoryView(ApiView):
     """Events and the phase that holds, as one list."""
 
+    parameters = page_parameters()
     gives: Mapping[str, Any] = {"get": RecordList}
 
     def get(self, request: Request, workload_id: str) -> Response:
@@ -87,6 +91,7 @@ class WorkloadHistoryView(ApiView):
 class PodListView(ApiView):
     """The pods of all workloads that one may see."""
 
+    parameters = (*list_parameters(POD_FILTERS, POD_SORTS), choice_parameter("verbosity", ("brief", "full")), *STATES)
     gives: Mapping[str, Any] = {"get": PodList}
 
     renderer_classes = RENDERERS
@@ -103,6 +108,7 @@ class PodListView(ApiView):
 class PodCountView(ApiView):
     """How many match."""
 
+    parameters = (*count_parameters(POD_FILTERS), *STATES)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:

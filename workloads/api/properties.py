@@ -16,6 +16,7 @@ from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT
 from clusters.models import Cluster, ClusterObject
 from core.api.filters import compare, terms_of
 from core.api.ids import uuid_of
+from core.api.listing import filter_parameter, flag_parameter, sort_parameters
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -86,6 +87,7 @@ class CategoryView(ApiView):
 class TypeListView(ApiView):
     """Types."""
 
+    parameters = (filter_parameter(TYPE_FILTERS), flag_parameter("externalTypesOnly"))
     gives: Mapping[str, Any] = {"get": TypeList}
 
     def get(self, request: Request) -> Response:
@@ -113,6 +115,7 @@ class TypeView(ApiView):
 class PriorityListView(ApiView):
     """Priorities."""
 
+    parameters = (filter_parameter(PRIORITY_FILTERS), *sort_parameters(PRIORITY_SORTS))
     gives: Mapping[str, Any] = {"get": WorkloadPriorityList}
 
     def get(self, request: Request) -> Response:

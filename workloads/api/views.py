@@ -12,6 +12,7 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
+from core.api.listing import SEARCH, count_parameters, flag_parameter, list_parameters, page_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import UNSET, Count, check_shape, conforming
@@ -58,6 +59,7 @@ SORTS = {
     "allocatedGPU": "gpus_held",
     "priorityClassName": "priority_class",
 }
+LIST = (*list_parameters(FILTERS, SORTS), flag_parameter("deleted"))
 SEARCHED = ("name", "project__name", "project__department__name", "submitted_by")
 
 
@@ -72,6 +74,7 @@ def matching(request: Request) -> WorkloadQuerySet:
 class WorkloadListView(ApiView):
     """Run:ai's list."""
 
+    parameters = LIST
     gives: Mapping[str, Any] = {"get": WorkloadList}
 
     renderer_classes = RENDERERS
@@ -86,6 +89,7 @@ class WorkloadListView(ApiView):
 class WorkloadCountView(ApiView):
     """How many match."""
 
+    parameters = (*count_parameters(FILTERS), flag_parameter("deleted"))
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -107,18 +111,23 @@ class WorkloadView(ApiView):
 class WorkloadPodsView(ApiView):
     """The pods of one workload."""
 
+    parameters = (SEARCH, flag_parameter("deleted"), *page_parameters())
     gives: Mapping[str, Any] = {"get": PodList}
 
     def get(self, request: Request, workload_id: str) -> Response:
         """`{pods, next}`."""
         workload = find(request, workload_id)
-        rows, following = paginate(request, observed.pods_of(workload).order_by("component", "name", "pk"))
+        pods = search(request, observed.pods_of(workload), ("name", "node_name", "component"))
+        if request.query_params.get("deleted") == "true":
+            pods = pods.none()  # a pod that is gone is not kept
+        rows, following = paginate(request, pods.order_by("component", "name", "pk"))
         return Response(PodList(pods=[wire.pod_shape(workload, pod) for pod in rows], next=following or UNSET))
 
 
 class WorkloadsV2View(ApiView):
     """Submissions by manifest."""
 
+    parameters = LIST
     gives: Mapping[str, Any] = {"get": WorkloadList, "post": WorkloadV2}
     takes: Mapping[str, Any] = {"post": Submission}
 
