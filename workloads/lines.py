@@ -6,7 +6,6 @@ several times slower.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import yaml
 
@@ -20,9 +19,9 @@ from clusters.names import (
 )
 from core.errors import Fault, InvalidInput
 from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL
+from workloads.yaml_reading import parser_of
 
 MAX_FIELDS = 20_000
-_Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 def _entries(*keys: str) -> tuple[str, ...]:
@@ -76,7 +75,7 @@ class Lines:
 def lines_of(text: str) -> Lines:
     """The lines of the first document in `text`; none are known of what is not YAML."""
     try:
-        root = next((node for node in yaml.compose_all(text, _Loader) if not _is_empty(node)), None)
+        root = next((node for node in yaml.compose_all(text, parser_of(text)) if not _is_empty(node)), None)
         found: dict[str, int] = {}
         for path, line in _walk(root, "", set()):
             found.setdefault(path, line)
@@ -88,7 +87,9 @@ def lines_of(text: str) -> Lines:
 
 
 def with_lines(error: InvalidInput, text: str) -> InvalidInput:
-    """The error with the line of each fault in `text`."""
+    """The error with the line of each fault in `text`, which is read only where a line is not known."""
+    if all(fault.line for fault in error.faults):  # so it is with a text that is too large to be read
+        return error
     lines = lines_of(text)
     return InvalidInput([lines.named(fault) for fault in error.faults])
 

@@ -71,7 +71,7 @@ for _tag in ("int", "float"):
 def read_documents(text: str) -> list[tuple[Any, int]]:
     """Every document in `text` that is not empty, with the line where it begins. Raises `InvalidInput` for field
     `manifest` with the line."""
-    parser = yaml.SafeLoader if _HALF.search(text) else _FAST
+    parser = parser_of(text)
     try:
         _check_events(text, parser)
         nodes = list(yaml.compose_all(text, parser))
@@ -81,6 +81,11 @@ def read_documents(text: str) -> list[tuple[Any, int]]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise syntax_fault(error, text) from error
     return [found for found in built if found[0] is not None]
+
+
+def parser_of(text: str) -> Any:
+    """The loader that parses and composes `text`: the fast one where it can read all of it."""
+    return yaml.SafeLoader if _HALF.search(text) else _FAST
 
 
 def fault_of(message: str, allowed: str = "", line: int = 0) -> InvalidInput:

@@ -11,6 +11,7 @@ from accounts.models import User
 from core.errors import Fault, InvalidInput
 from tests.workloads.samples import DISAGG
 from workloads.checks import Check, check_submission
+from workloads.document import load
 from workloads.forms import marks_of
 from workloads.lines import lines_of, with_lines
 from workloads.services import read_draft
@@ -129,3 +130,16 @@ def test_merges_of_merges_are_walked_once() -> None:
     )
 
     assert lines_of(text).line_of("a16.x") == 1
+
+
+def test_lines_are_known_of_a_text_that_escapes_a_character_by_halves() -> None:
+    assert lines_of('a: "\\ud83d\\ude00"\nb:\n  c: 1\n').line_of("b.c") == 3
+
+
+def test_a_text_that_is_too_large_is_not_read_for_its_lines() -> None:
+    """That its values are too many was said with the line where they become so."""
+    text = 'a: ["\\ud83d\\ude00"' + ", 1" * 80_000 + "]"
+    with pytest.raises(InvalidInput) as caught:
+        load(text)
+
+    assert with_lines(caught.value, text) is caught.value
