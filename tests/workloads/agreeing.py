@@ -6,9 +6,6 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
-from django.utils import timezone
-
 from clusters.models import Cluster as ClusterRow
 from clusters.watcher import store
 from clusters.watcher.observed import OBSERVED
@@ -17,7 +14,7 @@ from simulator.actors.runner import run_actors
 from simulator.api.bootstrap import bootstrap
 from simulator.api.server import Server
 from tests.simulator.actors.conftest import QUICK, Cluster
-from tests.workloads.simulated import ME
+from tests.workloads.simulated import ME, SERVED, kept_of, mark_heard
 
 COMPONENTS = [{"key": "kai-scheduler", "health": "healthy", "version": "v0.17.0", "since": "2026-11-30T00:00:00Z"}]
 
@@ -42,15 +39,12 @@ class Live:
         assert store.claim(self.row.pk, ME)
         for stream in OBSERVED:
             items = self.run(self.cluster.client.list(stream.versions[0])).items
-            kept = [each for each in (msgspec.convert(item, stream.struct) for item in items) if stream.keep(each)]
-            found = {_uid(each): each for each in kept}
+            found = kept_of(stream, items)
             known = store.known_versions(self.row.pk, stream)
             gone = frozenset(known.keys() - found.keys()) if stream.mirrors_deletes else frozenset()
             store.write_batch(self.row.pk, ME, stream, Batch(found, gone))
-        now = timezone.now().isoformat()
-        streams = {each.name: {"listedAt": now, "eventAt": now, "served": True} for each in OBSERVED}
-        served = {"nvidia.com": {"dynamographdeployments": ["v1beta1"]}}
-        ClusterRow.objects.filter(pk=self.row.pk).update(streams=streams, served=served)
+        mark_heard(self.row)
+        ClusterRow.objects.filter(pk=self.row.pk).update(served=SERVED)
 
     def close(self) -> None:
         self._actors.cancel()
@@ -60,10 +54,6 @@ class Live:
 
     async def _wait(self) -> None:
         await self._actors
-
-
-def _uid(item: Any) -> str:
-    return item.metadata["uid"] if isinstance(item.metadata, dict) else item.metadata.uid
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from workloads.reconcile.preview import rendered_manifest
 from workloads.reconcile.status import status_of
 
 ME = "watcher-1"
+SERVED = {"nvidia.com": {"dynamographdeployments": ["v1beta1"]}}
 RESOURCE = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 ZONE, RACK, HOST = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"
 
@@ -68,18 +69,30 @@ def play(row: ClusterRow, scenario: Scenario) -> ClusterRow:
     """Run the scenario with all actors, then write what the cluster has into rows."""
     listed = asyncio.run(_played(scenario))
     assert store.claim(row.pk, ME)
-    for plural, items in listed.items():
-        stream = next(each for each in OBSERVED if each.name == plural)
-        decoded = [msgspec.convert(item, stream.struct) for item in items]
-        kept = [item for item in decoded if stream.keep(item)]
-        uids = [i.metadata["uid"] if isinstance(i.metadata, dict) else i.metadata.uid for i in kept]
-        store.write_batch(row.pk, ME, stream, Batch(dict(zip(uids, kept, strict=True))))
-    now = timezone.now().isoformat()
-    streams = {each.name: {"listedAt": now, "eventAt": now, "served": True} for each in OBSERVED}
-    served = {"nvidia.com": {"dynamographdeployments": ["v1beta1"]}}
-    ClusterRow.objects.filter(pk=row.pk).update(streams=streams, served=served)
+    for stream in OBSERVED:
+        store.write_batch(row.pk, ME, stream, Batch(kept_of(stream, listed[stream.name])))
+    mark_heard(row)
+    ClusterRow.objects.filter(pk=row.pk).update(served=SERVED)
     row.refresh_from_db()
     return row
+
+
+def kept_of(stream: Any, items: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the watcher would keep of the objects of a stream, by uid."""
+    decoded = (msgspec.convert(item, stream.struct) for item in items)
+    return {_uid(each): each for each in decoded if stream.keep(each)}
+
+
+def _uid(item: Any) -> str:
+    found: str = item.metadata["uid"] if isinstance(item.metadata, dict) else item.metadata.uid
+    return found
+
+
+def mark_heard(row: ClusterRow) -> None:
+    """The cluster was heard in every stream, just now."""
+    now = timezone.now().isoformat()
+    streams = {each.name: {"listedAt": now, "eventAt": now, "served": True} for each in OBSERVED}
+    ClusterRow.objects.filter(pk=row.pk).update(streams=streams)
 
 
 async def _played(scenario: Scenario) -> dict[str, list[dict[str, Any]]]:
@@ -116,16 +129,16 @@ async def judged(cluster: Cluster, space: str, pods: int) -> None:
     async def all_told() -> bool:
         found = await cluster.pods(space)
         free = [pod for pod in found if not pod["spec"].get("schedulingGates")]
-        return len(free) == pods and all(_told(pod) for pod in found)
+        return len(free) == pods and all(map(is_told, found))
 
     await cluster.wait_for(all_told, f"{pods} pods with a verdict")
 
 
-def _told(pod: dict[str, Any]) -> bool:
-    conditions = pod["status"].get("conditions", ())
+def is_told(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod has a node, a gate, or the scheduler's no."""
     if pod["spec"].get("nodeName") or pod["spec"].get("schedulingGates"):
         return True
-    return any(each.get("reason") == "Unschedulable" for each in conditions)
+    return any(each.get("reason") == "Unschedulable" for each in pod["status"].get("conditions", ()))
 
 
 def graph_of(workload: Workload) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
 import pytest
 from django.utils import timezone
 
@@ -34,7 +33,19 @@ from simulator.api.bootstrap import bootstrap
 from simulator.fleets.platform import COMPONENTS, deployment
 from tests.clusters.conftest import ApiServer, serving
 from tests.simulator.actors.conftest import QUICK, Cluster, manifest
-from tests.workloads.simulated import HOST, ME, RACK, ZONE, furnish, graph_of, queue, submit
+from tests.workloads.simulated import (
+    HOST,
+    ME,
+    RACK,
+    ZONE,
+    furnish,
+    graph_of,
+    is_told,
+    kept_of,
+    mark_heard,
+    queue,
+    submit,
+)
 from workloads.diagnosis_telling import told_to
 from workloads.models import Workload
 from workloads.reconcile import reconcile_workload
@@ -43,7 +54,6 @@ from workloads.reconcile.status import status_of
 SPACE = "runai-assistant"
 LEVELS = (ZONE, RACK, HOST)
 DEADLINE_S = 60.0
-Act = Callable[[Cluster], Awaitable[object]]
 
 
 @dataclass
@@ -121,12 +131,8 @@ class Stage:
             model.objects.filter(cluster=row).delete()
         assert store.claim(row.pk, ME)
         for stream, items in self.run(self._listed()).items():
-            kept = [item for item in (msgspec.convert(each, stream.struct) for each in items) if stream.keep(item)]
-            uids = [i.metadata["uid"] if isinstance(i.metadata, dict) else i.metadata.uid for i in kept]
-            store.write_batch(row.pk, ME, stream, Batch(dict(zip(uids, kept, strict=True))))
-        now = timezone.now().isoformat()
-        streams = {each.name: {"listedAt": now, "eventAt": now, "served": True} for each in OBSERVED}
-        ClusterRow.objects.filter(pk=row.pk).update(streams=streams)
+            store.write_batch(row.pk, ME, stream, Batch(kept_of(stream, items)))
+        mark_heard(row)
         if components:
             _pass(ClusterRow, row.pk, reconcile_cluster)
         self.workload = Workload.objects.get(pk=self.workload.pk)
@@ -200,13 +206,7 @@ def open_stage(
 async def judged(cluster: Cluster) -> bool:
     """Pods are there, and each has a node, a gate, or the scheduler's no."""
     pods = await cluster.objects(POD, SPACE)
-    return bool(pods) and all(map(_told, pods))
-
-
-def _told(pod: Mapping[str, Any]) -> bool:
-    if pod["spec"].get("nodeName") or pod["spec"].get("schedulingGates"):
-        return True
-    return any(each.get("reason") == "Unschedulable" for each in pod["status"].get("conditions", ()))
+    return bool(pods) and all(map(is_told, pods))
 
 
 async def grouped(cluster: Cluster) -> bool:

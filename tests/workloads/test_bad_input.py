@@ -315,3 +315,14 @@ def test_a_bad_scale_says_what_is_wrong(api: Client, stands: Workload, component
     (told,) = answer.context["messages"]
     assert (told.level_tag, len(str(told)) < 400) == ("error", True)
     assert rows() == before
+
+
+@pytest.mark.parametrize("act", ["suspend", "resume"])
+def test_a_page_acts_on_nothing_that_there_is_not(api: Client, stands: Workload, act: str) -> None:
+    before, pks = rows(), ["x", "1", NOWHERE, "a\x00b", "9" * 400]
+
+    answer = api.post(reverse("workloads:bulk", args=[act]), {"pk": pks}, follow=True)
+
+    assert [told.level_tag for told in answer.context["messages"]] == ["error"] * len(pks)
+    assert api.post(reverse("workloads:bulk", args=["delete"]), {"pk": [str(stands.pk)]}).status_code == 404
+    assert rows() == before

@@ -26,7 +26,7 @@ def test_the_page_of_an_edit_asks_for_it(waits: Any, admin: Any, viewer: Any, cl
     workload = waits(graph())
     page = client_of(admin).get(reverse("workloads:edit", args=[workload.pk])).content.decode()
     assert reverse("workloads:placement") in page
-    assert preview_of(client_of(viewer), workload, workload.source) in (403, 404)
+    assert preview_of(client_of(viewer), workload, workload.source) == 403
 
 
 def test_what_cannot_be_read_has_no_preview(waits: Any, admin: Any, client_of: Any) -> None:
