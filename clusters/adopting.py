@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 from django.utils import timezone
 
 from clusters.claim import check_sole
@@ -57,6 +58,12 @@ class FieldChange:
     now: Any
     then: Any
     owners: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What it is and becomes as JSON; "" for what is not there."""
+        now, then = ("" if value is None else msgspec.json.encode(value).decode() for value in (self.now, self.then))
+        return now, then
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,7 @@ def test_the_difference_is_shown_by_field_and_owner_before_anything_is_written(
     )
 
     assert "metadata.labels" in shown
+    assert "{&quot;app.kubernetes.io/managed-by&quot;:&quot;muster&quot;" in shown
     changes = {change["field"]: change for change in answer.json()["results"][0]["changes"]}
     assert (changes["spec.resources.cpu"]["now"], changes["spec.parentQueue"]["then"]) == (None, "")
     assert "spec.priority" not in changes
