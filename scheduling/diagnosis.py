@@ -35,7 +35,16 @@ from scheduling.diagnosis_nodes import (
     unhealthy,
     with_more_nodes,
 )
-from scheduling.diagnosis_queue import QUEUE_FINDERS
+from scheduling.diagnosis_queue import (
+    QUEUE_FINDERS,
+    backed_off,
+    gates,
+    pods_gated,
+    pods_missing,
+    queue_unusable,
+    scheduler_hangs,
+    shard_missing,
+)
 from scheduling.diagnosis_rooms import constrained, occupied, occupied_cause, pool_totals
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import ORDER, Cause, Code, Diagnosis, Obstacle
@@ -57,6 +66,17 @@ def diagnose(scene: Scene) -> Diagnosis:
     told = [_told(scene, needed, obstacle) for obstacle in needed]
     told.sort(key=lambda obstacle: ORDER[obstacle.cause.code])
     return Diagnosis(tuple(each.cause for each in told), None, tuple(told), waiting)
+
+
+def diagnose_unasked(scene: Scene) -> Diagnosis:
+    """The causes that are sure without a cycle, each enough by itself; where there are none nothing is known.
+
+    For shards in which so much waits that cycles cost too long. Raises KeyError as `diagnose` does.
+    """
+    waiting = scene.job.pending + scene.job.gated + len(scene.job.invalid)
+    found = [obstacle.cause for find in SURE for obstacle in find(scene)] if waiting else []
+    found.sort(key=lambda cause: ORDER[cause.code])
+    return Diagnosis(tuple(found), waiting=waiting, asked=False)
 
 
 def cured(scene: Scene, obstacles: Sequence[Obstacle]) -> Scene:
@@ -107,6 +127,22 @@ FINDERS: tuple[Finder, ...] = (
     level_too_small,
     pool_too_small,
 )
+
+
+SURE: tuple[Finder, ...] = (
+    shard_missing,
+    scheduler_hangs,
+    queue_unusable,
+    backed_off,
+    pods_missing,
+    pods_gated,
+    gates,
+    topology_objects,
+    level_names,
+    pool_empty,
+    too_large,
+)
+"""Those that read what stands there, and of which each keeps the next attempt from being placed."""
 
 
 def _found(start: Scene) -> list[Obstacle] | None:

@@ -126,7 +126,8 @@ class Obstacle(msgspec.Struct, frozen=True):
 class Diagnosis(msgspec.Struct, frozen=True):
     """Why a pod group waits: causes by what blocks first; without any it runs by itself (``outcome``) or is placed.
 
-    All causes together are what has to go: with every one of them cured it runs, with one left it does not.
+    All causes together are what has to go: with every one of them cured it runs, with one left it does not. Where the
+    engine was not ``asked`` the causes are true, and there may be others.
     """
 
     causes: tuple[Cause, ...]
@@ -134,3 +135,4 @@ class Diagnosis(msgspec.Struct, frozen=True):
     obstacles: tuple[Obstacle, ...] = ()
     waiting: int = 0
     """Pods without a place."""
+    asked: bool = True

@@ -9,12 +9,11 @@ from typing import Any
 from clusters.kept import LARGE_NODES, kept
 from clusters.models import Node, Pod
 from clusters.selectors import watch_state
-from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_structs import Code, Diagnosis
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Remedy
 from workloads import observed
-from workloads.diagnosis_ground import ground_of, tries_of
+from workloads.diagnosis_ground import ground_of
 from workloads.diagnosis_outside import GRACE_SECONDS, Facts, Finding, find_outside
 from workloads.diagnosis_ruled import Ruled, ruled_out
 from workloads.models import DesiredPhase, Workload
@@ -24,6 +23,8 @@ STREAMS = ("nodes", "pods", "podgroups", "queues", "topologies")
 MAX_GROUPS = 3
 """So many waiting pod groups of one workload are looked into; the others mostly wait for these."""
 MAX_WORDS = 12
+MANY_WAITING = "manyWaiting"
+"""Code of `WorkloadDiagnosis.unknown`: so many pods wait in the pool that the engine was not asked."""
 TOLD_BY_EVENTS = ("PodGrouperWarning", "FailedMount")
 """What no status says."""
 KEPT_SECONDS = 20
@@ -69,27 +70,27 @@ def diagnose_workload(workload: Workload, *, now: datetime) -> WorkloadDiagnosis
         return WorkloadDiagnosis("unknown", observed_at=state.since, unknown=(state.reason,))
     nodes = Node.objects.filter(cluster=workload.cluster_id).count()
     version = (workload.generation, int(now.timestamp() // LARGE_SECONDS)) if nodes > LARGE_NODES else None
-    return kept(("why", workload.pk), version, partial(_diagnosed, workload, now, nodes))
+    return kept(("why", workload.pk), version, partial(_diagnosed, workload, now))
 
 
-def _diagnosed(workload: Workload, now: datetime, nodes: int) -> WorkloadDiagnosis:
+def _diagnosed(workload: Workload, now: datetime) -> WorkloadDiagnosis:
     pods = list(observed.pods_of(workload))
-    found = _looked_into(workload, pods, now, nodes)
+    found = _looked_into(workload, pods, now)
     return replace(found, settling=_age(workload, pods, now) < GRACE_SECONDS)
 
 
-def _looked_into(workload: Workload, pods: Sequence[Pod], now: datetime, nodes: int) -> WorkloadDiagnosis:
+def _looked_into(workload: Workload, pods: Sequence[Pod], now: datetime) -> WorkloadDiagnosis:
     groups = observed.groups_of(workload, pods)
     outside = find_outside(_facts(workload, pods, groups, now))
     words = _words(workload, pods, groups)
     waiting = waiting_groups(workload, pods, groups)
     if not waiting or any(each.code in ("Refused", "NotSynced", "WebhookDown", "KindNotServed") for each in outside):
         return WorkloadDiagnosis("waits", tuple(outside), (), words, now)
-    return _with_engine(workload, now, nodes, (outside, words, waiting))
+    return _with_engine(workload, now, (outside, words, waiting))
 
 
 def _with_engine(
-    workload: Workload, now: datetime, nodes: int, told: tuple[list[Finding], tuple[str, ...], Sequence[str]]
+    workload: Workload, now: datetime, told: tuple[list[Finding], tuple[str, ...], Sequence[str]]
 ) -> WorkloadDiagnosis:
     outside, words, waiting = told
     ground = ground_of(workload, now)
@@ -98,15 +99,17 @@ def _with_engine(
     found = []
     for key in waiting[:MAX_GROUPS]:
         if key in known:
-            scene = ground.scene(key, tries=tries_of(nodes))
-            diagnosis = diagnose(scene)
+            scene = ground.scene(key)
+            diagnosis = ground.diagnose(scene)
             remedies = find_remedies(scene, diagnosis, ground.pools)
             ruled = tuple(ruled_out(scene, diagnosis.causes))
             found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
     found.sort(key=lambda group: is_gated(group.diagnosis))
     blocked = outside or any(each.diagnosis.causes for each in found)
-    state = "waits" if blocked or not found else "starts"
-    return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, ground.unknown)
+    unasked = not all(each.diagnosis.asked for each in found)
+    state = "waits" if blocked or unasked or not found else "starts"
+    unknown = (*ground.unknown, MANY_WAITING) if unasked else ground.unknown
+    return WorkloadDiagnosis(state, tuple(outside), tuple(found), words, ground.observed_at, unknown)
 
 
 def is_gated(found: Diagnosis) -> bool:

@@ -12,7 +12,6 @@ from django.utils import timezone
 from clusters.kept import kept
 from clusters.models import Node, Pod
 from clusters.selectors import watch_state
-from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_structs import Code, Diagnosis
 from workloads.diagnosis import KEPT_SECONDS, MAX_GROUPS, STREAMS, is_gated, waiting_groups
 from workloads.diagnosis_ground import ground_of
@@ -117,9 +116,9 @@ def _first_diagnosis(workload: Workload, pods: Sequence[Pod], groups: Sequence[M
     ground = ground_of(workload, now)
     known = {group.key for group in ground.snapshot.podgroups}
     scenes = [ground.scene(key, tries=0) for key in waiting[:MAX_GROUPS] if key in known]
-    found = [diagnose(scene) for scene in scenes[:1]]
+    found = [ground.diagnose(scene) for scene in scenes[:1]]
     if found and is_gated(found[0]):
-        found += [diagnose(scene) for scene in scenes[1:]]
+        found += [ground.diagnose(scene) for scene in scenes[1:]]
     return min(found, key=is_gated, default=None)
 
 

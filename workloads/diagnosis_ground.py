@@ -11,23 +11,38 @@ from clusters.kinds import KAI_QUEUE, KAI_SCHEDULING_SHARD
 from clusters.models import ClusterObject, Node
 from clusters.snapshot import pools_of, shard_snapshot
 from core.conditions import find
-from scheduling.diagnosis_scene import Scene
+from scheduling.diagnosis import diagnose, diagnose_unasked
+from scheduling.diagnosis_scene import Scene, waiting
+from scheduling.diagnosis_structs import Diagnosis
 from scheduling.shards import POOL_LABEL
 from scheduling.structs import Pod as EnginePod
 from scheduling.structs import SchedulerConfig, Snapshot, TopologyConstraint
 from topology.models import NodePool
 from workloads.models import Workload
 
-LARGE_BUDGET = 400
+LEAST_BUDGET = 400
 """Bound of the eviction searches on a large cluster; a page must not take minutes as the scheduler may."""
+FEW_WAITING = 200
+"""Up to so many pods may wait in a shard until its searches are bounded the more, the more wait."""
+MOST_WAITING = 4_000
+"""Of more waiting pods in a shard the engine is not asked: each of its cycles goes through all of them."""
 MOST_TRIES, LEAST_TRIES = 24, 6
 NODE_TRIES = 24_000
 """So many nodes are gone through, in all, to find whose end helps and which remedies do: 24 tries on up to 1,000."""
+NODES_A_POD = 4
+"""A waiting pod costs a try as much as so many nodes."""
 
 
-def tries_of(nodes: int) -> int:
-    """How many ends of others, and remedies, are tried on a cluster of so many nodes."""
-    return max(LEAST_TRIES, min(MOST_TRIES, NODE_TRIES // max(nodes, 1)))
+def tries_of(nodes: int, waiting: int = 0) -> int:
+    """How many ends of others, and remedies, are tried on a cluster of so many nodes where so many pods wait."""
+    return max(LEAST_TRIES, min(MOST_TRIES, NODE_TRIES // max(nodes + NODES_A_POD * waiting, 1)))
+
+
+def budget_of(most: int, nodes: int, waiting: int) -> int:
+    """How far an eviction search may go there, of what the scheduler's settings allow at most."""
+    if nodes > LARGE_NODES:
+        return min(most, LEAST_BUDGET)
+    return min(most, max(LEAST_BUDGET, most * FEW_WAITING // max(waiting, FEW_WAITING)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +61,31 @@ class Ground:
     unknown: tuple[str, ...]
     unreadable: tuple[str, ...]
 
-    def scene(self, key: str, *, tries: int) -> Scene:
-        """One pod group on this ground; so many ends of others and remedies are tried (0: none)."""
-        config = self.config
-        if len(self.snapshot.nodes) > LARGE_NODES:
-            config = msgspec.structs.replace(config, search_budget=LARGE_BUDGET)
+    def scene(self, key: str, *, tries: int = MOST_TRIES) -> Scene:
+        """One pod group on this ground; so many ends of others and remedies are tried at most (0: none)."""
+        nodes, others = len(self.snapshot.nodes), self.waiting_with(key)
+        budget = budget_of(self.config.search_budget, nodes, others)
         return Scene(
             self.snapshot,
             key,
-            config,
+            msgspec.structs.replace(self.config, search_budget=budget),
             self.wanted_pool,
             self.wanted_queue,
             self.wanted_placement,
             self.shards,
             self.unhealthy,
-            tries,
+            min(tries, tries_of(nodes, others)),
         )
+
+    def waiting_with(self, key: str) -> int:
+        """How many pods wait in the shard of a pod group, its own included."""
+        pools = {group.key: group.pool for group in self.snapshot.podgroups}
+        return sum(waiting(pod) and pools.get(pod.podgroup) == pools[key] for pod in self.snapshot.pods)
+
+    def diagnose(self, scene: Scene) -> Diagnosis:
+        """Why the scene's pod group waits; where too much waits with it, only what needs no cycle of the engine."""
+        few = self.waiting_with(scene.key) <= MOST_WAITING
+        return diagnose(scene) if few else diagnose_unasked(scene)
 
 
 def ground_of(workload: Workload, now: datetime) -> Ground:

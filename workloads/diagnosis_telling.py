@@ -17,7 +17,7 @@ from scheduling.diagnosis_scene import Outcome
 from scheduling.diagnosis_structs import Cause, Holder
 from scheduling.remedy_structs import Act, Remedy, Step
 from topology.models import NodePool
-from workloads.diagnosis import GroupDiagnosis, WorkloadDiagnosis, diagnose_workload
+from workloads.diagnosis import MANY_WAITING, GroupDiagnosis, WorkloadDiagnosis, diagnose_workload
 from workloads.diagnosis_names import Namer, keys_in
 from workloads.diagnosis_outside import Finding
 from workloads.diagnosis_sentences import RULED_OUT
@@ -85,17 +85,18 @@ def _keys(diagnosis: WorkloadDiagnosis) -> set[str]:
 def _verdict(namer: Namer, diagnosis: WorkloadDiagnosis, causes: Sequence[Json]) -> str:
     if causes:
         return str(causes[0]["text"])
-    if diagnosis.state == "unknown":
-        return _("The cluster is not heard, so what is known of it may be old: no cause can be named.")
     if diagnosis.state == "starts":
         outcome = diagnosis.groups[0].diagnosis.outcome
         where = _outcome(namer, outcome) if outcome else ""
         return _("Nothing is wrong: it fits, and the scheduler places it in its next cycles.") + f" {where}"
-    if diagnosis.state == "stopped":
-        return _("It is suspended, so it has no pods.")
-    if diagnosis.state == "runs":
-        return _("It runs.")
-    return _("Every pod has its node; containers are starting.")
+    if MANY_WAITING in diagnosis.unknown:
+        return _("So many pods wait in its node pool that Muster has not worked out what this one waits for.")
+    sentences = {
+        "unknown": _("The cluster is not heard, so what is known of it may be old: no cause can be named."),
+        "stopped": _("It is suspended, so it has no pods."),
+        "runs": _("It runs."),
+    }
+    return sentences.get(diagnosis.state, _("Every pod has its node; containers are starting."))
 
 
 def _finding(finding: Finding) -> Json:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from tests.workloads.simulated import RACK, node, observe
 from tests.workloads.test_diagnosis import codes, graph
 from workloads.diagnosis_first import REST, Turns
-from workloads.diagnosis_ground import tries_of
+from workloads.diagnosis_ground import budget_of, tries_of
 from workloads.diagnosis_telling import told_to
 from workloads.words import reason_short
 
@@ -28,6 +28,29 @@ def test_the_engine_rests_nine_times_as_long_as_it_thought() -> None:
 
 def test_the_work_of_one_answer_is_bounded_whatever_the_size() -> None:
     assert [tries_of(nodes) for nodes in (1, 1000, 2000, 5000, 100_000)] == [24, 24, 12, 6, 6]
+    assert [tries_of(20, waiting) for waiting in (20, 200, 500, 2000)] == [24, 24, 11, 6]
+    searches = [budget_of(20_000, 20, waiting) for waiting in (20, 200, 2000, 20_000)]
+    assert searches == [20_000, 20_000, 2_000, 400]
+    assert budget_of(20_000, 5000, 20) == 400
+    assert budget_of(100, 20, 20_000) == 100, "never more than the scheduler's own"
+
+
+def test_where_too_much_waits_the_page_says_what_was_not_looked_into(
+    waits: Any, admin: Any, client_of: Any, monkeypatch: Any
+) -> None:
+    """Two cordoned nodes, which only trying shows; the bound is lowered to what waits here."""
+    workload = waits(graph(required=RACK), nodes=racks(70, unschedulable=True))
+    monkeypatch.setattr("workloads.diagnosis_ground.MOST_WAITING", 1)
+    told = told_to(admin, workload)
+    assert (told["state"], told["causes"], told["remedies"]) == ("waits", [], [])
+    assert "manyWaiting" in told["notConsidered"]
+    assert (
+        told["verdict"] == "So many pods wait in its node pool that Muster has not worked out what this one waits for."
+    )
+    assert told["schedulerWords"], "the scheduler's own words stay"
+    text = client_of(admin).get(reverse("workloads:why", args=[workload.pk])).content.decode()
+    assert "neither all causes nor what would let it run were looked for" in text
+    assert "No change was found" not in text
 
 
 def test_list_and_page_say_the_same_on_a_large_cluster(waits: Any, admin: Any) -> None:
