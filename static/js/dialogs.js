@@ -5,14 +5,25 @@ import { say, whenPresent } from "./page.js";
 const dialog = document.getElementById("dialog");
 let opener = null;
 
+/** What the page of a link has for a dialog; null where it has nothing or does not answer. */
+async function bodyOf(link) {
+  try {
+    const page = await fetch(link.href, { headers: { Accept: "text/html" } });
+    const found = new DOMParser().parseFromString(await page.text(), "text/html").querySelector("[data-dialog-body]");
+    return page.ok ? found : null;
+  } catch {
+    return null;
+  }
+}
+
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-dialog]");
   if (!link || !dialog || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   opener = link.closest("details")?.querySelector("summary") ?? link;
-  const page = await fetch(link.href, { headers: { Accept: "text/html" } });
-  const body = new DOMParser().parseFromString(await page.text(), "text/html").querySelector("[data-dialog-body]");
-  if (!page.ok || !body) {
+  const body = await bodyOf(link);
+  if (dialog.open) return; // pressed twice while the answer was awaited
+  if (!body) {
     location.assign(link.href);
     return;
   }

@@ -14,6 +14,7 @@ let timer = 0;
 let poll = 0;
 let lostAt = null;
 let told = {};
+let stream = null;
 let ended = ""; // why this page can't be fetched any more: a word of components/script_words.html
 
 function fragments() {
@@ -107,7 +108,8 @@ function listen() {
   const topics = new Set(fragments().flatMap((element) => element.dataset.live.split(/\s+/)));
   const address = new URL(url, location.href);
   for (const topic of topics) address.searchParams.append("topic", topic);
-  const stream = new EventSource(address);
+  stream?.close();
+  stream = new EventSource(address);
   stream.addEventListener("open", () => {
     stopPolling();
     lostAt = null;
@@ -125,7 +127,13 @@ function listen() {
     startPolling();
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, POLL_SECONDS * 1000);
   });
+}
+
+function start() {
+  listen();
   window.addEventListener("pagehide", () => stream.close());
+  // Back to a page that the browser kept as it was: its stream is closed and what it shows is of then.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
 }
 
 document.addEventListener("click", (event) => {
@@ -139,5 +147,5 @@ document.addEventListener("pointerout", (event) => {
   if (list?.querySelector("[data-new-rows]:not([hidden])") && !list.contains(event.relatedTarget)) refresh([list]);
 });
 
-if (url && fragments().length) listen();
+if (url && fragments().length) start();
 else if (light) light.hidden = true; // nothing on this page changes by itself

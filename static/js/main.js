@@ -17,3 +17,4 @@ import "./order.js";
 import "./editor.js";
 import "./requests.js";
 import "./drafts.js";
+import "./sending.js";
