@@ -209,6 +209,8 @@ def test_rows_4_11_14_and_16_and_trap_t1_zero_prints_zero_and_borrowing_is_shown
     line = busy.context["matrix"][0].lines[0]
     assert (line.borrowed, line.waiting, line.unused) == (5, 4, 0)
     assert "borrows 5 GPUs on default" in busy.content.decode()
+    assert "17 held, 12 deserved" in busy.content.decode()
+    assert "0 held, unlimited deserved" in busy.content.decode()
 
 
 @pytest.mark.usefixtures("quotas")
