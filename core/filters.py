@@ -15,13 +15,12 @@ from django.db.models import Q
 from django.db.models import Value as DatabaseValue
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.lookups import Exact, IsNull
-from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.functional import Promise
-from django.utils.timezone import get_current_timezone, is_naive, make_aware
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.errors import InvalidInput
+from core.times import read_moment
 
 Text = str | Promise
 Kind = Literal["text", "choice", "number", "time", "flag", "label"]
@@ -32,7 +31,6 @@ MAX_VALUE_LENGTH = 200
 MAX_TERMS = 20
 MAX_SEARCH_LENGTH = 200
 MAX_SEARCH_WORDS = 8
-YEARS = range(2, 9999)  # with room for any offset from UTC
 NUMBER_BOUND = Decimal(10) ** 15
 
 _LOOKUPS: Mapping[str, str] = {
@@ -197,20 +195,14 @@ def _parse_number(field: str, raw: str) -> Decimal:
 
 
 def _parse_time(field: str, raw: str) -> datetime:
-    try:
-        moment = parse_datetime(raw)
-        day = parse_date(raw)
-    except ValueError:
-        moment = day = None
-    if moment is None and day is not None:
-        moment = datetime.combine(day, datetime.min.time(), tzinfo=get_current_timezone())
-    if moment is None or moment.year not in YEARS:
+    moment = read_moment(raw)
+    if moment is None:
         raise InvalidInput.of(
             field,
             gettext("“%(value)s” is not a time.") % {"value": _shown(raw)},
             "2026-11-29T14:00:00Z",
         )
-    return make_aware(moment) if is_naive(moment) else moment
+    return moment
 
 
 def _parse_choice(field: str, raw: str, allowed: tuple[str, ...]) -> str:

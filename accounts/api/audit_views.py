@@ -8,8 +8,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.dateparse import parse_datetime
-from django.utils.timezone import is_naive, make_aware
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -26,6 +24,7 @@ from core.api.pagination import MAX_OFFSET
 from core.api.views import ApiView
 from core.csv import csv_line
 from core.errors import Fault, InvalidInput
+from core.times import read_moment
 
 MAX_SAMPLES = 1000
 PARAMETERS = (
@@ -124,13 +123,7 @@ def _whole(request: Request, name: str, default: int, high: int, faults: list[Fa
 
 
 def _moment(request: Request, name: str, faults: list[Fault]) -> datetime | None:
-    text = request.query_params.get(name, "")
-    try:
-        # A plus sign that was not encoded arrives as a space.
-        found = parse_datetime(text.replace(" ", "+"))
-    except ValueError:
-        found = None
+    found = read_moment(request.query_params.get(name, ""))
     if found is None:
         faults.append(Fault(name, "Required parameter is missing or not a time", "2026-11-29T14:00:00Z"))
-        return None
-    return make_aware(found) if is_naive(found) else found
+    return found

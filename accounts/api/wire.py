@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.utils.dateparse import parse_datetime
-
 from accounts.models import AccessKey, AccessRule, Role, User, UserKind
 from accounts.roles import ACTIONS, BY_NAME, CUSTOM_ROLES_FROM, GROUP_OF, PREDEFINED, RIGHTS, PredefinedRole
 from accounts.scopes import TENANT_ID
 from accounts.selectors import GROUP
 from core.errors import InvalidInput, NotFound
 from core.moments import rfc3339
+from core.times import read_moment
 
 
 def user_json(user: User) -> dict[str, Any]:
@@ -189,10 +188,7 @@ def read_time(body: Mapping[str, Any], name: str) -> datetime | None:
     value = body.get(name)
     if value is None:
         return None
-    try:
-        found = parse_datetime(value) if isinstance(value, str) else None
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
+    found = read_moment(value, zoned=True)
+    if found is None:
         raise InvalidInput.of(name, "This is not a time", "2026-11-29T14:00:00Z")
     return found

@@ -31,8 +31,9 @@ def filter_by(request: Request, rows: "QuerySet[Row]", filters: Sequence[Filter]
     for term in terms_of(request, filters):
         try:
             rows = rows.filter(term.q)
-        except ValidationError as error:
-            raise InvalidInput.of(f"filterBy.{term.filter.key}", "; ".join(error.messages)) from error
+        except (ValidationError, ValueError) as error:  # the column says what it cannot be compared with
+            message = f"{term.raw[:60]!r} is no value of this field"
+            raise InvalidInput.of(f"filterBy.{term.filter.key}", message, "an id of the API") from error
     return rows
 
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -14,11 +13,11 @@ from rest_framework.response import Response
 
 from core.errors import Fault, InvalidInput
 from core.moments import rfc3339
+from core.times import read_moment
 
 WEEK_HOURS = 168
 SHORT_HOURS = 6
 MAX_SAMPLES = 1000
-YEARS = range(1971, 9999)  # with room for any offset from UTC
 
 # A moment and a figure; None: it was not measured.
 Value = tuple[datetime, float | None]
@@ -83,15 +82,10 @@ def read_query(request: Request, allowed: Sequence[str]) -> Query:
 
 
 def _moment(text: str, name: str, faults: list[Fault]) -> datetime | None:
-    try:
-        # An unencoded `+` of an offset arrives as a space.
-        moment = parse_datetime(text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.year not in YEARS:
+    moment = read_moment(text)
+    if moment is None:
         faults.append(Fault(name, f"{text[:40]!r} is not a time", "2026-11-29T14:00:00Z"))
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.get_current_timezone())
+    return moment
 
 
 def answer(asked: Query, lines: Iterable[Line]) -> Response:

@@ -6,8 +6,6 @@ from typing import Any
 
 from django.db.models import QuerySet, Value
 from django.http import HttpResponse
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
 from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
@@ -27,8 +25,8 @@ from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
 from core.moments import rfc3339
+from core.times import read_moment
 from metrics import reports
-from metrics.api.query import YEARS
 from metrics.api.shapes import Availability, ReportCreation, ReportList, ReportShape
 from metrics.models import Report
 
@@ -165,13 +163,10 @@ def read_report(body: dict[str, Any]) -> reports.ReportInput:
 
 
 def _moment(value: Any, key: str) -> datetime:
-    try:
-        moment = parse_datetime(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.year not in YEARS:
+    moment = read_moment(value)
+    if moment is None:
         raise InvalidInput.of(key, "It is not a time", "2026-11-29T14:00:00Z")
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.get_current_timezone())
+    return moment
 
 
 def _terms(given: Any) -> list[tuple[str, str]]:

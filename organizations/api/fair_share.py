@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -20,6 +19,7 @@ from core.api.ids import number_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.moments import rfc3339
+from core.times import read_moment
 from organizations import fair_share_history as recorded
 from organizations.api.shapes import FairShare, FairShareHistory
 from organizations.fair_share import (
@@ -120,13 +120,10 @@ def _start(request: Request) -> datetime:
     text = request.query_params.get("start")
     if text is None:
         return timezone.now() - timedelta(days=1)
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
+    moment = read_moment(text)
     if moment is None:
         raise InvalidInput.of("start", f"{text[:40]!r} is no moment", "RFC 3339: 2026-11-29T10:00:00Z")
-    return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
+    return moment
 
 
 def board_json(board: Board, resource: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What openapi.yaml says of a list's parameters is so; and those of Run:ai are there."""
 
+import re
+
 import pytest
 
 from controlplane.api_docs import document
@@ -88,3 +90,34 @@ def test_pods_of_a_workload_are_searched(api, world):
 
     assert names(search="worker") == names() == [world.pod.name]
     assert names(search="prefill") == names(deleted="true") == []
+
+
+def filtered():
+    """(path, field, operator) of every condition that the document names."""
+    found = []
+    for path, item in document()["paths"].items():
+        told = parameters(item.get("get", {})).get("filterBy")
+        counted = f"{path}/count" in document()["paths"]  # with the same conditions
+        if told is None or counted or path.startswith("/api/v1/audit"):
+            continue
+        conditions = told["description"].partition("operators: ")[2]
+        for field, operators in re.findall(r"`(\w+)` ([^;.]+)[;.]", conditions):
+            found += [(path, field, operator) for operator in operators.split()]
+    return found
+
+
+VALUES = ("1", "-1.5", "text", "true", "2026-11-29T14:00:00+16:30", "x=y", "Ready", "right")
+
+
+@pytest.mark.long
+def test_every_condition_takes_a_value_and_none_breaks_on_another(api, world):
+    assert len(filtered()) > 150
+    broken, refused = [], []
+    for template, field, operator in filtered():
+        path = template.replace("{cluster_id}", str(world.cluster.pk))
+        ids = (str(world.cluster.pk), str(world.project.pk))
+        answers = [api.get(path, {"filterBy": f"{field}{operator}{value}"}).status_code for value in (*VALUES, *ids)]
+        broken += [(path, field, operator)] if set(answers) - {200, 400} else []
+        refused += [] if 200 in answers else [(path, field, operator)]
+
+    assert (broken, refused) == ([], [])

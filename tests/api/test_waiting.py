@@ -7,6 +7,7 @@ import time
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.test import AsyncClient
 
 from accounts import tokens
@@ -27,6 +28,18 @@ NOT_READY = {**READY, "status": "False", "reason": "Unschedulable", "message": "
 
 def settle(row, *conditions, **more):
     type(row).objects.filter(pk=row.pk).update(conditions=list(conditions), observed_generation=row.generation, **more)
+
+
+def run(work):
+    """Its result. The thread in which its database calls run goes on after it: its connection is closed."""
+
+    async def whole():
+        try:
+            return await asyncio.wait_for(work(), 30)
+        finally:
+            await sync_to_async(connection.close)()
+
+    return asyncio.run(whole())
 
 
 def test_what_holds_already_is_answered_at_once_with_its_etag(api, world):
@@ -110,8 +123,6 @@ def test_when_every_place_is_taken_503_says_when_to_come_again(api, world):
 def test_a_delete_is_waited_for_until_the_row_is_gone(live_server, admin, project):
     import urllib.request
 
-    from django.db import connection
-
     token = tokens.issue(admin).access
     answers = []
 
@@ -155,7 +166,7 @@ def test_a_watch_tells_the_object_its_changes_and_its_end(admin, world):
                 await sync_to_async(AccessRule.objects.all().delete)()
         return answer, seen
 
-    answer, seen = asyncio.run(asyncio.wait_for(watch(), 30))
+    answer, seen = run(watch)
 
     assert answer.headers["Content-Type"] == "text/event-stream"
     assert [json.loads(event.removeprefix("data: "))["phase"] for event in seen[:2]] == ["Pending", "Running"]
@@ -191,7 +202,7 @@ def test_a_watch_ends_at_once_when_the_rule_that_allowed_it_is_removed(
         while not hub().connected:
             await asyncio.sleep(0.01)
 
-    assert asyncio.run(asyncio.wait_for(watch(), 30)) == "event: gone\ndata: {}\n\n"
+    assert run(watch) == "event: gone\ndata: {}\n\n"
 
 
 def test_the_document_is_served_as_json(api, db):
