@@ -7,7 +7,7 @@ import time
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import connection, connections
 from django.test import AsyncClient
 
 from accounts import tokens
@@ -37,7 +37,7 @@ def run(work):
         try:
             return await asyncio.wait_for(work(), 30)
         finally:
-            await sync_to_async(connection.close)()
+            await sync_to_async(connections.close_all)()
 
     return asyncio.run(whole())
 
