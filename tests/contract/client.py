@@ -5,7 +5,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,7 +133,7 @@ class Api:
     def delete(self, path: str, body: Any = None, **query: Any) -> Answer:
         return self.call("DELETE", path, body, query)
 
-    def watch(self, path: str, seconds: float = 5, **query: Any) -> Iterator[dict[str, Any]]:
+    def watch(self, path: str, seconds: float = 5, **query: Any) -> Generator[dict[str, Any], None, None]:
         """Events until the server ends the watch, or nothing comes for this long."""
         full = {"watch": "true", "timeoutSeconds": "20", **query}
         answer = self._pool.request(

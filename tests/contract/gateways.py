@@ -46,6 +46,8 @@ class Side:
     url: str
     gateway: Gateway
     act: Callable[[Step, list[Answer]], Answer]
+    forget: Callable[[], object] = lambda: None
+    """Give up the history; a real server does so by itself."""
 
 
 def in_memory() -> Side:
@@ -65,7 +67,7 @@ def over_http(api: Api) -> Iterator[Side]:
     )
     gateway = KubeGateway(connection)
     try:
-        yield Side(api.name, api.ns, api.url, gateway, lambda step, seen: step.send(api, seen))
+        yield Side(api.name, api.ns, api.url, gateway, lambda step, seen: step.send(api, seen), api.compact)
     finally:
         gateway.close()
 

@@ -255,3 +255,12 @@ def test_a_stream_of_what_is_not_served_is_no_empty_one(side: Side) -> None:
     assert isinstance(side.gateway, KubeGateway)
     with pytest.raises(errors.NotServed):
         list(side.gateway.watch(THING.path(), "1"))
+
+
+@over_http
+def test_a_stream_from_a_version_that_is_forgotten_says_so(side: Side) -> None:
+    assert isinstance(side.gateway, KubeGateway)
+    side.forget()
+
+    with pytest.raises(errors.Gone):
+        list(side.gateway.watch(gateways.WIDGET.path(side.ns), "1"))
