@@ -8,6 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
+from typing import Any
 from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
@@ -79,7 +80,7 @@ def pools_of(cluster: Cluster) -> tuple[str, ...]:
     rows = _rows_of(cluster.pk)
     with rows.lock:
         rows.refresh()
-        values = {(shard.get("spec") or {}).get("partitionLabelValue") or "" for shard in rows.shards()}
+        values = {_pool_of(shard) for shard in rows.shards()}
     return ("", *sorted(values - {""}))
 
 
@@ -93,7 +94,11 @@ def _labelled(node: Node, pool: str) -> bool:
 
 def _shard_of(rows: ClusterRows, pool: str) -> dict[str, object] | None:
     shards = rows.shards()
-    return next((s for s in shards if ((s.get("spec") or {}).get("partitionLabelValue") or "") == pool), None)
+    return next((shard for shard in shards if _pool_of(shard) == pool), None)
+
+
+def _pool_of(shard: dict[str, Any]) -> str:
+    return str((shard.get("spec") or {}).get("partitionLabelValue") or "")
 
 
 def _heard(cluster: Cluster, now: datetime) -> tuple[datetime | None, tuple[str, ...]]:

@@ -149,8 +149,9 @@ class ClusterRows:
         return [queue for queue in queues if isinstance(queue, structs.Queue)]
 
     def topologies(self) -> list[structs.Topology]:
-        """All topologies."""
-        return [read_topology(manifest) for manifest in self._objects[KAI_TOPOLOGY].values]
+        """Topologies that KAI can read."""
+        topologies = (_or_error(read_topology, manifest) for manifest in self._objects[KAI_TOPOLOGY].values)
+        return [topology for topology in topologies if isinstance(topology, structs.Topology)]
 
     def shards(self) -> list[Manifest]:
         """The SchedulingShard objects."""
@@ -159,7 +160,9 @@ class ClusterRows:
     def unreadable(self) -> tuple[str, ...]:
         """What is wrong with the objects that KAI cannot read."""
         queues = (_or_error(read_queue, manifest) for manifest in self._objects[KAI_QUEUE].values)
-        return tuple(sorted(found for found in (*queues, *self._groups.values) if isinstance(found, str)))
+        topologies = (_or_error(read_topology, manifest) for manifest in self._objects[KAI_TOPOLOGY].values)
+        read = (*queues, *topologies, *self._groups.values)
+        return tuple(sorted(found for found in read if isinstance(found, str)))
 
     def _refresh_objects(self, *, anew: bool) -> None:
         for kind, table in self._objects.items():

@@ -1,13 +1,13 @@
 """KAI's objects as Kubernetes holds them → the engine's structs. Pure.
 
-A duration that Go cannot read raises UnreadableObject: it blinds every typed reader of the kind, so the real
-scheduler stops (kai-scheduler.md §0.5 no. 34).
+A duration or a type that Go cannot read raises UnreadableObject: it blinds every typed reader of the kind, so the
+real scheduler stops (kai-scheduler.md §0.5 no. 34).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ from scheduling.structs import (
 )
 
 Object = Mapping[str, Any]
+More = ParamSpec("More")
+Read = TypeVar("Read")
 
 LAST_START = "kai.scheduler/last-start-timestamp"
 LAST_EVICTION = "kai.scheduler/last-eviction-timestamp"
@@ -41,6 +43,24 @@ STALENESS_GRACE = 60.0
 
 class UnreadableObject(ValueError):
     """An object that KAI's typed clients cannot decode."""
+
+
+def _typed(read: Callable[Concatenate[Object, More], Read]) -> Callable[Concatenate[Object, More], Read]:
+    """Raises UnreadableObject where a field is of another type than the struct's: a CRD of another version lets such
+    objects in."""
+
+    @wraps(read)
+    def reading(obj: Object, /, *args: More.args, **more: More.kwargs) -> Read:
+        try:
+            found = read(obj, *args, **more)
+            msgspec.convert(msgspec.to_builtins(found), type(found))
+        except UnreadableObject:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
+            raise UnreadableObject(f"{obj.get('kind', 'object')} {obj['metadata']['name']}: {error}") from error
+        return found
+
+    return reading
 
 
 def pool_of(obj: Object) -> str:
@@ -87,12 +107,15 @@ def merge_equal_names(groups: dict[str, PodGroup], pods: Sequence[Pod]) -> list[
     ]
 
 
+@_typed
 def read_topology(topology: Object) -> Topology:
+    """Raises UnreadableObject."""
     given = (topology.get("spec") or {}).get("levels") or ()
     levels = tuple(Level(level["nodeLabel"], level.get("alias", "")) for level in given)
     return Topology(topology["metadata"]["name"], levels)
 
 
+@_typed
 def read_queue(queue: Object) -> Queue:
     """Queue objects count CPU in millicores and memory in 10^6 bytes. Raises UnreadableObject."""
     spec = queue.get("spec") or {}
@@ -101,7 +124,7 @@ def read_queue(queue: Object) -> Queue:
         name=queue["metadata"]["name"],
         parent=spec.get("parentQueue") or "",
         uid=queue["metadata"].get("uid", ""),
-        priority=spec.get("priority", 100),
+        priority=100 if spec.get("priority") is None else spec["priority"],
         created=_created(queue),
         gpu=_queue_resource(resources.get("gpu"), 1.0),
         cpu=_queue_resource(resources.get("cpu"), 1.0),
@@ -112,6 +135,7 @@ def read_queue(queue: Object) -> Queue:
     )
 
 
+@_typed
 def read_pod_group(group: Object, priorities: Mapping[str, int]) -> PodGroup:
     """`priorities`: value per PriorityClass, "" for the global default. Raises UnreadableObject."""
     spec, metadata = group.get("spec") or {}, group["metadata"]
@@ -203,9 +227,9 @@ def _is_backed_off(group: Object) -> bool:
 def _queue_resource(resource: Object | None, unit: float) -> QueueResource:
     given = resource or {}
     return QueueResource(
-        quota=_scaled(given.get("quota", 0), unit),
-        limit=_scaled(given.get("limit", 0), unit),
-        weight=float(given.get("overQuotaWeight", 0)),
+        quota=_scaled(given.get("quota") or 0, unit),
+        limit=_scaled(given.get("limit") or 0, unit),
+        weight=float(given.get("overQuotaWeight") or 0),
     )
 
 

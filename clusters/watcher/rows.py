@@ -17,6 +17,7 @@ from clusters.models import ClusterEvent, ClusterObject, Node, Pod
 from clusters.names import GPU_RESOURCE, NODE_POOL_LABEL, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.quantities import parse_quantity, to_millicores, to_whole
 from clusters.watcher.scheduling import scheduling_of
+from clusters.watcher.shapes import shaped
 from core.errors import InvalidInput
 
 MIG_PREFIX = "nvidia.com/mig-"
@@ -146,7 +147,7 @@ def object_row(found: wire.AnyObject, kind: Kind) -> ClusterObject:
         group=kind.group,
         plural=kind.plural,
         namespace=metadata.get("namespace", ""),
-        manifest=manifest,
+        manifest=shaped(manifest, kind),
         owner=(metadata.get("labels") or {}).get(OWNER_LABEL, "")[:128],
         made_by=str(first.get("manager", ""))[:128],
     )

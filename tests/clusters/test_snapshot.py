@@ -28,7 +28,7 @@ from clusters.watcher.observed import OBSERVED
 from clusters.watcher.pending import Batch
 from clusters.watcher.scheduling import DEFAULT_TOLERATIONS, REQUIRED
 from scheduling.objects import shard_config
-from scheduling.structs import SchedulerConfig, Snapshot
+from scheduling.structs import QueueResource, SchedulerConfig, Snapshot
 from simulator.actors.informer import InformerSet
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
 from simulator.api.bootstrap import bootstrap
@@ -90,6 +90,14 @@ def mirror(cluster: Cluster, objects: Listed) -> Cluster:
         store.write_batch(cluster.pk, ME, stream, Batch(dict(zip(uids, kept, strict=True))))
     cluster.refresh_from_db()
     return cluster
+
+
+METADATA = {"name": "odd", "namespace": "sandbox", "uid": "odd", "resourceVersion": "1"}
+
+
+def odd(kind: Kind, spec: Any) -> dict[str, Any]:
+    """An object that a CRD without a schema lets in."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": METADATA, "spec": spec}
 
 
 def comparable(snapshot: Snapshot) -> Any:
@@ -298,3 +306,64 @@ def test_a_duration_that_blinds_the_scheduler_is_named_and_the_rest_is_read(clus
     assert "team" not in {queue.name for queue in shard.snapshot.queues}
     assert {topology.name for topology in shard.snapshot.topologies} == {"by-hand"}
     assert KAI_TOPOLOGY in objects
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "unreadable"),
+    [
+        (KAI_QUEUE, {"parentQueue": 5, "resources": {}}, "Queue odd: Expected `str`, got `int` - at `$.parent`"),
+        (KAI_QUEUE, {"priority": "high"}, "Queue odd: Expected `int`, got `str` - at `$.priority`"),
+        (
+            KAI_TOPOLOGY,
+            {"levels": [{"nodeLabel": 5}]},
+            "Topology odd: Expected `str`, got `int` - at `$.levels[0].label`",
+        ),
+        (KAI_TOPOLOGY, {"levels": [{}]}, "Topology odd: 'nodeLabel'"),
+        (KAI_POD_GROUP, {"minMember": "3"}, "PodGroup odd: Expected `int | null`, got `str` - at `$.min_member`"),
+    ],
+)  # fmt: skip
+def test_an_object_with_a_field_of_another_type_is_named_and_the_rest_is_read(
+    cluster: Cluster, kind: Kind, spec: dict[str, Any], unreadable: str
+) -> None:
+    whole = listed("small")
+    objects = {**whole, kind: [*whole[kind], odd(kind, spec)]}
+
+    shard = shard_snapshot(mirror(cluster, objects), "", now=NOW)
+
+    assert shard.unreadable == (unreadable,)
+    assert comparable(shard.snapshot) == comparable(seen_by_the_scheduler(whole))
+
+
+@pytest.mark.parametrize(
+    "spec", [None, [], "x", {"resources": None}, {"resources": {"gpu": "8k", "cpu": {"quota": None}}}]
+)
+def test_a_queue_whose_parts_are_of_another_type_is_read_without_them(cluster: Cluster, spec: Any) -> None:
+    objects = listed("small")
+    objects[KAI_QUEUE].append(odd(KAI_QUEUE, spec))
+
+    shard = shard_snapshot(mirror(cluster, objects), "", now=NOW)
+
+    (found,) = (queue for queue in shard.snapshot.queues if queue.name == "odd")
+    assert (found.parent, found.priority, found.gpu, found.cpu) == ("", 100, QueueResource(), QueueResource())
+    assert shard.unreadable == ()
+
+
+@pytest.mark.parametrize("spec", [5, [], {"levels": None}, {"levels": "zone"}, {"levels": [None, "zone", 5]}])
+def test_a_topology_without_levels_that_are_objects_has_none(cluster: Cluster, spec: Any) -> None:
+    objects = listed("small")
+    objects[KAI_TOPOLOGY].append(odd(KAI_TOPOLOGY, spec))
+
+    shard = shard_snapshot(mirror(cluster, objects), "", now=NOW)
+
+    assert {found.name: found.levels for found in shard.snapshot.topologies}["odd"] == ()
+
+
+def test_a_shard_whose_pool_is_a_number_stops_no_other(cluster: Cluster) -> None:
+    objects = listed("small")
+    objects[KAI_SCHEDULING_SHARD] += [
+        odd(KAI_SCHEDULING_SHARD, {"partitionLabelValue": 5, "placementStrategy": "bin", "minRuntime": []}),
+        odd(KAI_SCHEDULING_SHARD, {"partitionLabelValue": "b"}) | {"metadata": METADATA | {"name": "b", "uid": "b"}},
+    ]
+
+    assert pools_of(mirror(cluster, objects)) == ("", "5", "b")
+    assert shard_snapshot(cluster, "5", now=NOW).config == SchedulerConfig()
