@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from accounts.models import User
 from tests.cluster import binaries
 from tests.cluster.installation import RealMuster
+from tests.cluster.running import RealCluster
+from tests.cluster.world import QUEUES, World, account, connected, put_nodes
+from tests.contract import servers
+from tests.contract.client import Api
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,6 +24,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _built() -> None:
     if binaries.missing():
         pytest.skip("missing: the real cluster's binaries (make cluster)")
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Api, RealCluster]]:
+    """A real server with our CRDs and three nodes, and its processes."""
+    with servers.real() as (api, cluster):
+        put_nodes(api)
+        yield api, cluster
+
+
+@pytest.fixture
+def api(served: tuple[Api, RealCluster]) -> Api:
+    return served[0]
+
+
+@pytest.fixture
+def server(served: tuple[Api, RealCluster]) -> RealCluster:
+    return served[1]
+
+
+@pytest.fixture
+def world(api: Api, db: None, admin: User) -> Iterator[World]:
+    """Muster with that server registered; its queues go at the end."""
+    with connected(account(api), admin) as world:
+        world.settle(lambda: world.cluster.node_set.count() == 3, "the nodes to be read")
+        world.run_until_quiet()
+        yield world
+        for item in api.await_status(QUEUES, 200).body["items"]:
+            api.delete(f"{QUEUES}/{item['metadata']['name']}")
 
 
 @pytest.fixture

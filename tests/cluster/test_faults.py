@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,58 +20,13 @@ from clusters.services import update_credential
 from controlplane.reconcilers import RECONCILERS
 from core.conditions import find
 from organizations.models import Department
-from organizations.services import create_department
 from tests.cluster.running import RealCluster
-from tests.cluster.world import World, account, connected, put_nodes
-from tests.contract import servers
+from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, account, department, queue_names, synced
 from tests.contract.client import Api
 from topology.models import NetworkTopology
 from topology.services import create_topology
 
-QUEUES = "/apis/scheduling.run.ai/v2/queues"
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 INTENTS = 200
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[Api, RealCluster]]:
-    with servers.real() as (api, cluster):
-        put_nodes(api)
-        yield api, cluster
-
-
-@pytest.fixture
-def api(served: tuple[Api, RealCluster]) -> Api:
-    return served[0]
-
-
-@pytest.fixture
-def server(served: tuple[Api, RealCluster]) -> RealCluster:
-    return served[1]
-
-
-@pytest.fixture
-def world(api: Api, db: None, admin: User) -> Iterator[World]:
-    with connected(account(api), admin) as world:
-        world.settle(lambda: world.cluster.node_set.count() == 3, "the nodes to be read")
-        world.run_until_quiet()
-        yield world
-        for item in api.await_status(QUEUES, 200).body["items"]:
-            api.delete(f"{QUEUES}/{item['metadata']['name']}")
-
-
-def department(world: World, name: str) -> Department:
-    return create_department(world.actor, cluster=world.cluster, name=name)
-
-
-def synced(row: Any) -> dict[str, Any]:
-    row.refresh_from_db()
-    return find(row.conditions, "Synced") or {}
-
-
-def names(api: Api) -> list[str]:
-    return sorted(item["metadata"]["name"] for item in api.get(QUEUES).body["items"])
 
 
 def test_the_server_is_killed_and_restarted_under_200_intents(world: World, api: Api, server: RealCluster) -> None:
@@ -87,7 +41,7 @@ def test_the_server_is_killed_and_restarted_under_200_intents(world: World, api:
     server.start_api_server()
     world.settle(lambda: Department.objects.filter(phase="Ready").count() == INTENTS + 1, "all to be ready", 120)
 
-    assert names(api) == [*(f"d{number:03}" for number in range(INTENTS)), "default"]
+    assert queue_names(api) == [*(f"d{number:03}" for number in range(INTENTS)), "default"]
     assert Department.objects.filter(failures=0).count() == INTENTS + 1
 
 

@@ -15,8 +15,7 @@ from clusters.rbac import needed_permissions
 from metrics.tasks import scrape
 from tests.cluster import platform
 from tests.cluster.running import RealCluster
-from tests.cluster.world import World, audited, connected, is_refused, put_nodes, used
-from tests.contract import servers
+from tests.cluster.world import World, audited, connected, is_refused, used
 from tests.contract.client import Api
 from tests.faults.test_crash_points import STORY
 
@@ -28,13 +27,6 @@ EXPORTER = {
         "containers": [{"name": "main", "image": "x", "ports": [{"name": "metrics", "containerPort": 9400}]}],
     },
 }
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[tuple[Api, RealCluster]]:
-    with servers.real() as (api, cluster):
-        put_nodes(api)
-        yield api, cluster
 
 
 @pytest.fixture

@@ -30,12 +30,18 @@ from clusters.watcher import store
 from clusters.watcher.cluster_watch import ClusterWatch
 from controlplane.reconcilers import RECONCILERS
 from core import leases
+from core.conditions import find
 from core.reconciling import reconcile_claimed
+from organizations.models import Department
+from organizations.services import create_department
 from tests.cluster import platform
 from tests.contract.client import Api
 
 WATCHER = "the watcher of the tests"
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+QUEUES = "/apis/scheduling.run.ai/v2/queues"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MUSTER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 QUIET_SECONDS = 60.0
@@ -116,6 +122,22 @@ def connected(access: ClusterAccess, admin: User, name: str = "real") -> Iterato
         yield world
     finally:
         world.watch.stop()
+
+
+def department(world: World, name: str) -> Department:
+    """A new one; not reconciled yet."""
+    return create_department(world.actor, cluster=world.cluster, name=name)
+
+
+def synced(row: Any) -> dict[str, Any]:
+    """The row's condition `Synced` now; empty where it has none."""
+    row.refresh_from_db()
+    return find(row.conditions, "Synced") or {}
+
+
+def queue_names(api: Api) -> list[str]:
+    """What queues the server has."""
+    return sorted(item["metadata"]["name"] for item in api.get(QUEUES).body["items"])
 
 
 def account(api: Api) -> ClusterAccess:

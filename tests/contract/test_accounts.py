@@ -9,7 +9,7 @@ RULES = [
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
     {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine"], "verbs": ["get"]},
     {"apiGroups": ["contract.muster.dev"], "resources": ["widgets/status"], "verbs": ["patch"]},
-    {"apiGroups": [""], "resources": ["services"], "verbs": ["patch"]},
+    {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["patch"]},
 ]
 
 
@@ -94,14 +94,14 @@ def test_a_subresource_needs_its_own_right(api: Api, robot: str) -> None:
 
 
 def test_to_apply_what_is_not_there_needs_the_right_to_create_it(api: Api, robot: str) -> None:
-    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}}
     query = {"fieldManager": "robot"}
 
-    applied = api.call("PATCH", "services/s", body, query, type=APPLY, token=robot)
-    patched = api.call("PATCH", "services/s", body, query, type=MERGE, token=robot)
+    applied = api.call("PATCH", "serviceaccounts/s", body, query, type=APPLY, token=robot)
+    patched = api.call("PATCH", "serviceaccounts/s", body, query, type=MERGE, token=robot)
 
     assert applied.code == (403, "Forbidden")
-    assert ' cannot create resource "services" in API group ""' in applied.message
+    assert ' cannot create resource "serviceaccounts" in API group ""' in applied.message
     assert patched.code == (404, "NotFound")
 
 
