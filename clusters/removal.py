@@ -18,6 +18,7 @@ from django.utils.translation import ngettext
 from accounts.audit_changes import told
 from clusters.models import Adoption, Cluster, ClusterObject, Removal
 from clusters.removal_impact import ending_workloads
+from clusters.watcher.observed import OBSERVED
 from core.conditions import Condition
 from core.desired import request_deletion
 from core.models import DesiredState
@@ -37,7 +38,7 @@ class Meaning:
 
 def meanings(cluster: Cluster, how: str) -> list[Meaning]:
     """What removing the cluster in this way means, from what is known of it."""
-    counted = ", ".join(f"{count} {plural}" for plural, count in _objects(cluster))
+    counted = ", ".join(f"{kind} ({count})" for kind, count in _objects(cluster))
     adopted = Adoption.objects.filter(cluster=cluster).count()
     rows = sum(int(_rows(model, cluster).count()) for model in _models())
     forgotten = ngettext(
@@ -70,7 +71,9 @@ def meanings(cluster: Cluster, how: str) -> list[Meaning]:
 def _objects(cluster: Cluster) -> Iterator[tuple[str, int]]:
     """Kinds of what Muster made there and how many, as the watcher saw it; secrets are not watched."""
     rows = ClusterObject.objects.filter(cluster=cluster).exclude(owner="").values_list("plural")
-    yield from rows.annotate(n=models.Count("pk")).order_by("plural")
+    names = {observed.name: observed.versions[0].kind for observed in OBSERVED}
+    for plural, count in rows.annotate(n=models.Count("pk")).order_by("plural"):
+        yield names.get(plural, plural), count
 
 
 def clean(cluster: Cluster) -> None:

@@ -316,7 +316,9 @@ def test_a_cluster_is_removed_and_all_stays_in_it(world: World, theirs: Api, cli
     url = reverse("clusters:cluster-remove", args=[world.cluster.pk])
     before = {name: shape(theirs.get(f"{QUEUES}/{name}").body) for name in ("research", "own")}
 
-    assert "stays in the cluster as it is" in client.get(url).content.decode()
+    asked = client.get(url).content.decode()
+    assert "stays in the cluster as it is" in asked
+    assert "Queue (" in asked
     assert client.post(url, {"confirm": "real"}).status_code == 422
     assert client.post(url, {"confirm": "real", "objects": "leave"}).status_code == 302
     world.run_due()
