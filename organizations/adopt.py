@@ -121,8 +121,10 @@ def _read(row: ClusterObject, pools: Mapping[str, NodePool]) -> _Queue:
         for bound in BOUNDS:
             read = read_weight if bound == "weight" else read_amount
             amounts[f"{resource}_{bound}"] = read(given.get(KEYS[bound], 0), f"{resource}.{KEYS[bound]}")
-    priority = spec.get("priority")
-    return _Queue(row, _parent(row), pools[label], amounts, PRIORITY if priority is None else int(priority))
+    priority = PRIORITY if spec.get("priority") is None else spec["priority"]
+    if not isinstance(priority, int):
+        raise InvalidInput.of("priority", _("Its priority is not a whole number"))
+    return _Queue(row, _parent(row), pools[label], amounts, priority)
 
 
 def _blocked(

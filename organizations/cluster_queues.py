@@ -21,8 +21,8 @@ class ForeignQueue:
     cluster: Cluster
     made_by: str
     parent: str
-    quota: Any
-    limit: Any
+    quota: float | None
+    limit: float | None
 
 
 def foreign_queues(clusters: Sequence[Cluster]) -> list[ForeignQueue]:
@@ -33,8 +33,14 @@ def foreign_queues(clusters: Sequence[Cluster]) -> list[ForeignQueue]:
             spec = row.manifest.get("spec") or {}
             gpu = (spec.get("resources") or {}).get("gpu") or {}
             parent = str(spec.get("parentQueue") or "")
-            found.append(ForeignQueue(row.name, cluster, row.made_by, parent, gpu.get("quota"), gpu.get("limit")))
+            quota, limit = _number(gpu.get("quota")), _number(gpu.get("limit"))
+            found.append(ForeignQueue(row.name, cluster, row.made_by, parent, quota, limit))
     return found
+
+
+def _number(value: Any) -> float | None:
+    """None for what is none: a CRD of another version lets in texts."""
+    return value if isinstance(value, int | float) else None
 
 
 def queue_faults(clusters: Sequence[Cluster]) -> list[tuple[Cluster, QueueFinding]]:

@@ -65,6 +65,26 @@ def test_why_an_object_cannot_be_taken_over_is_in_the_list_and_its_csv(page: Cli
     assert text.splitlines()[1] == "orphan,Queue,argocd,Project orphan,Its parent gone is not in the cluster."
 
 
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"priority": "high"}, "Its priority is not a whole number."),
+        ({"resources": {"gpu": {"quota": "8k", "limit": "lots"}}}, "8k is not a number."),
+    ],
+)
+def test_a_queue_with_texts_for_numbers_is_blocked_and_breaks_no_page(
+    page: Client, cluster: Cluster, default_pool: NodePool, spec: dict[str, Any], why: str
+) -> None:
+    add_object(cluster, KAI_QUEUE, "odd", spec=spec)
+
+    shown = page.get(reverse("cluster-adopt", args=[cluster.pk]), {"filter": "state==blocked"})
+
+    assert [row.found.name for row in shown.context["table"].rows] == ["odd"]
+    assert why in shown.content.decode()
+    (queue,) = page.get(reverse("organizations:department-list")).context["foreign"]
+    assert (queue.name, queue.quota, queue.limit) == ("odd", None, None)
+
+
 def test_nothing_chosen_is_refused_and_the_list_stays(page: Client, others: Cluster) -> None:
     answer = page.post(reverse("cluster-adopt", args=[others.pk]) + "?q=fabric", {"compare": "1"})
 
