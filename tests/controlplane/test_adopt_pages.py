@@ -69,7 +69,7 @@ def test_why_an_object_cannot_be_taken_over_is_in_the_list_and_its_csv(page: Cli
     ("spec", "why"),
     [
         ({"priority": "high"}, "Its priority is not a whole number."),
-        ({"resources": {"gpu": {"quota": "8k", "limit": "lots"}}}, "8k is not a number."),
+        ({"resources": {"gpu": {"quota": "8k", "limit": "lots"}}}, "is not a number."),
     ],
 )
 def test_a_queue_with_texts_for_numbers_is_blocked_and_breaks_no_page(
