@@ -7,7 +7,6 @@ import http.client
 import itertools
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ import psycopg
 from controlplane import processes
 from controlplane.processes import Command
 from tests.faults.cluster import SimulatedCluster
-from tests.stack.installation import ROOT, Answer, Muster, environment_of, wait_until
+from tests.stack.installation import ROOT, Answer, Muster, environment_of, free_port, wait_until
 from tests.stack.reader import Reader
 
 PARTS = {
@@ -211,13 +210,6 @@ class Stack:
         return held + [
             ("job", *row) for row in self.rows("SELECT name, until FROM controlplane_job WHERE token IS NOT NULL")
         ]
-
-
-def free_port() -> int:
-    """A port of loopback that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _command(pid: int) -> bytes:

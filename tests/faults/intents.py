@@ -15,9 +15,8 @@ from typing import Any
 
 from tests.faults.harness import Stack
 from tests.stack.installation import wait_until
-from tests.stack.main_job import encoded
+from tests.stack.main_job import HOST, RACK, ZONE, encoded
 
-ZONE, RACK, HOST = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"
 SETTLE_SECONDS = 240
 REQUESTS_AT_ONCE = 4
 TOPOLOGY, POOL, DEPARTMENT, PROJECT, WORKLOAD = "topology", "pool", "department", "project", "workload"

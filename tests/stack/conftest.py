@@ -4,10 +4,12 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.stack.installation import EMAIL, PASSWORD, Muster
 
+# A page may take this long on a busy machine.
+PAGE_MILLISECONDS = 60_000
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -41,20 +43,33 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("missing: Chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        expect.set_options(timeout=PAGE_MILLISECONDS)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def signed_in(muster: Muster, chromium: Browser) -> Iterator[BrowserContext]:
-    """A browser in which the administrator has signed in."""
+def new_context(chromium: Browser, muster: Muster) -> BrowserContext:
+    """A window of its own on an installation."""
     context = chromium.new_context(base_url=muster.url, viewport={"width": 1440, "height": 900})
-    tab = context.new_page()
+    context.set_default_timeout(PAGE_MILLISECONDS)
+    return context
+
+
+def sign_in(tab: Page, muster: Muster) -> None:
+    """As the administrator."""
     tab.goto("/account/login")
     tab.get_by_label("E-mail").fill(EMAIL)
     tab.get_by_label("Password").fill(PASSWORD)
     tab.get_by_role("button", name="Sign in").click()
     tab.wait_for_url(f"{muster.url}/")
+
+
+@pytest.fixture(scope="session")
+def signed_in(muster: Muster, chromium: Browser) -> Iterator[BrowserContext]:
+    """A browser in which the administrator has signed in."""
+    context = new_context(chromium, muster)
+    tab = context.new_page()
+    sign_in(tab, muster)
     tab.close()
     yield context
     context.close()

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -100,11 +100,6 @@ def domains_of(muster: Muster, pods: list[dict[str, Any]], level: str) -> set[st
     """The values of a level's label on the nodes of the pods."""
     labels = {node["metadata"]["name"]: node["metadata"]["labels"] for node in muster.objects("nodes")}
     return {labels[pod["spec"]["nodeName"]][level] for pod in pods if pod["spec"].get("nodeName")}
-
-
-def is_gone(muster: Muster, *arguments: str) -> Callable[[], bool]:
-    """A condition: kubectl finds nothing."""
-    return lambda: muster.objects(*arguments) == []
 
 
 def lower_the_quota(muster: Muster) -> None:

@@ -10,7 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.stack.installation import EMAIL, PASSWORD, Muster, wait_until
+from tests.stack.conftest import new_context, sign_in
+from tests.stack.installation import Muster, wait_until
 from tests.stack.main_job import RACK, await_ready, devices_of, utilisation_of
 
 pytestmark = pytest.mark.long
@@ -50,14 +51,10 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
 
 @pytest.fixture(scope="module")
 def session(seeded: Muster, chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(base_url=seeded.url, viewport={"width": 1440, "height": 900})
+    context = new_context(chromium, seeded)
     context.add_init_script(COUNT_PANELS)
     tab = context.new_page()
-    tab.goto("/account/login")
-    tab.get_by_label("E-mail").fill(EMAIL)
-    tab.get_by_label("Password").fill(PASSWORD)
-    tab.get_by_role("button", name="Sign in").click()
-    tab.wait_for_url(f"{seeded.url}/")
+    sign_in(tab, seeded)
     tab.close()
     yield context
     context.close()

@@ -15,11 +15,12 @@ import pytest
 
 from clusters.kube.transport import Timeouts
 from tests.stack.installation import ROOT, Muster, free_port, wait_until
+from tests.stack.main_job import HOST, RACK, ZONE
 from tests.stack.reader import Reader
 
 pytestmark = pytest.mark.long
 
-LEVELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/rack", "kubernetes.io/hostname"]
+LEVELS = [ZONE, RACK, HOST]
 PAGES = ("/", "/clusters/", "/nodes/", "/node-pools/", "/network-topologies/", "/workloads/", "/projects/")
 # What waits for the cluster that hangs waits at least so long.
 HANGING_SECONDS = Timeouts().read
