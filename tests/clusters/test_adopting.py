@@ -20,6 +20,7 @@ from topology.models import NetworkTopology
 
 TOPOLOGIES = "/apis/kai.scheduler/v1alpha1/topologies"
 QUEUES = "/apis/scheduling.run.ai/v2/queues"
+NODE_TTL = "node.alpha.kubernetes.io/ttl"
 GRAPHS = "/apis/nvidia.com/v1beta1/namespaces/theirs/dynamographdeployments"
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -134,13 +135,17 @@ def state(api: Api) -> dict[str, Any]:
 
 def shape(item: dict[str, Any]) -> Any:
     """What somebody wrote into an object: not what kubelets and controllers tell of it."""
-    metadata = {k: item["metadata"].get(k) for k in ("uid", "generation", "labels", "annotations")}
+    metadata = {k: item["metadata"].get(k) for k in ("uid", "generation", "labels")}
     managers = sorted(
         (entry["manager"], str(entry["fieldsV1"]))
         for entry in item["metadata"].get("managedFields") or ()
-        if not entry.get("subresource")
+        if not entry.get("subresource") and not entry["manager"].startswith("kube-controller-manager")
     )
-    return {"spec": item.get("spec"), "managers": managers, **metadata}
+    # The node controller taints new nodes until they are ready, and adds how long to keep them.
+    spec = dict(item.get("spec") or {})
+    taints = [taint for taint in spec.pop("taints", ()) if not taint["key"].startswith("node.kubernetes.io/")]
+    notes = {k: v for k, v in (item["metadata"].get("annotations") or {}).items() if k != NODE_TTL}
+    return {"spec": spec, "taints": taints, "managers": managers, "annotations": notes, **metadata}
 
 
 def uid_of(api: Api, path: str) -> str:
