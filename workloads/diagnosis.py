@@ -16,6 +16,7 @@ from workloads import observed
 from workloads.diagnosis_ground import ground_of
 from workloads.diagnosis_outside import GRACE_SECONDS, Facts, Finding, find_outside
 from workloads.diagnosis_ruled import Ruled, ruled_out
+from workloads.graph import parse_graph
 from workloads.models import DesiredPhase, Workload
 from workloads.verdicts import group_texts, is_noise
 
@@ -133,7 +134,7 @@ def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str
     events = observed.events_of(workload).filter(reason__in=TOLD_BY_EVENTS).values_list("reason", "message")[:20]
     return Facts(
         pods=observed.pod_facts(pods),
-        wanted_pods=sum(role.get("desired", 0) for role in workload.roles),
+        wanted_pods=parse_graph(workload.manifest).pods,
         grouped=sum(pod.pod_group in known for pod in pods),
         conditions=workload.conditions,
         components={each["key"]: each for each in workload.cluster.components},

@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a workload beside the scheduler's snapshot.
+    """What is known of a workload beside the scheduler's snapshot. `wanted_pods`: how many its document asks for.
 
     `components` are the cluster's by key ({health, parts: [{name, health}]}); `served` its kinds; `events` (reason,
     message), the newest first; `groups` the pod groups' names that exist, `grouped` how many pods name one of them;

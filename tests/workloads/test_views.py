@@ -355,10 +355,16 @@ def test_79_a_page_draws_a_bounded_number_of_pods(workload: Workload, client_of:
         for number in range(300)
     )
 
-    text = client_of(viewer).get(reverse("workloads:detail", args=[workload.pk])).content.decode()
+    client, url = client_of(viewer), reverse("workloads:detail", args=[workload.pk])
+    text = client.get(url).content.decode()
 
-    assert text.count("?pod=vllm-disagg-0-") == 200
-    assert "200 of 300" in text
+    assert text.count("?pod=vllm-disagg-0-") == 50
+    assert "50 of 300" in text
+    assert "?pods=2#workload-pods" in text
+    last = client.get(url, {"pods": "6"}).content.decode()
+    assert "vllm-disagg-0-0299" in last
+    assert "vllm-disagg-0-0249" not in last
+    assert "vllm-disagg-0-0000" in client.get(url, {"pods": "no number"}).content.decode()
 
 
 def test_81_clearing_the_filters_shows_the_whole_list_again(

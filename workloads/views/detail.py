@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -32,6 +33,7 @@ from workloads.words import condition_view, is_permanent, place_word, reason_sen
 
 MAX_EVENTS = 200
 MAX_PODS = 200
+PODS_A_PAGE = 50
 LOG_LINES = 500
 
 
@@ -49,7 +51,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "permanent": is_permanent(reason),
         **why_context(request.user, workload),
         "conditions": [condition_view(condition) for condition in workload.conditions],
-        "pods": pods[:MAX_PODS],
+        "pods": Paginator(pods, PODS_A_PAGE).get_page(request.GET.get("pods")),
         "pod_count": len(pods),
         "drawing": drawing(workload, pods),
         "other_topology": other_topology(workload),
