@@ -129,13 +129,6 @@ function listen() {
   });
 }
 
-function start() {
-  listen();
-  window.addEventListener("pagehide", () => stream.close());
-  // Back to a page that the browser kept as it was: its stream is closed and what it shows is of then.
-  window.addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
-}
-
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-new-rows]")) {
     document.activeElement?.blur();
@@ -147,5 +140,9 @@ document.addEventListener("pointerout", (event) => {
   if (list?.querySelector("[data-new-rows]:not([hidden])") && !list.contains(event.relatedTarget)) refresh([list]);
 });
 
-if (url && fragments().length) start();
-else if (light) light.hidden = true; // nothing on this page changes by itself
+if (url && fragments().length) {
+  listen();
+  window.addEventListener("pagehide", () => stream.close());
+  // Back to a page that the browser kept as it was: its stream is closed and what it shows is of then.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
+} else if (light) light.hidden = true; // nothing on this page changes by itself
