@@ -135,8 +135,11 @@ class NodeLifecycle(Controller):
             self._removed_labels.setdefault(name, {})[label] = labels_of(node)[label]
             await self._patch(node, {"metadata": {"labels": {label: None}}}, done=False)
         elif not concerns and removed:
-            missing = {k: v for k, v in self._removed_labels.pop(name).items() if k not in labels_of(node)}
-            await self._patch(node, {"metadata": {"labels": missing}}, done=not missing)
+            missing = {k: v for k, v in removed.items() if k not in labels_of(node)}
+            # Of this version only: a label that was written by hand may not have been told yet.
+            seen = node["metadata"]["resourceVersion"]
+            await self._patch(node, {"metadata": {"labels": missing, "resourceVersion": seen}}, done=not missing)
+            del self._removed_labels[name]
 
     def _unhealthy(self, node: Object) -> int:
         fault = self.context.faults.active("gpu-unhealthy")
