@@ -61,13 +61,6 @@ def test_a_list_is_found_again_as_it_was_left(page: Page) -> None:
     assert page.url == left
     assert rows.evaluate_all("rows => rows.map((row) => row.id)") == order
     expect(page.get_by_label("Search this list")).to_have_value("gpu-a1")
-    page.go_back()
-    page.wait_for_url(lambda url: "sort=" not in url)
-    expect(rows).to_have_count(3)
-    page.go_back()
-    page.wait_for_url(lambda url: "q=" not in url)
-    expect(rows).to_have_count(18)
-    expect(page.get_by_label("Search this list")).to_have_value("")
 
 
 def test_a_dialog_that_is_left_by_going_back_has_done_nothing_and_is_closed(muster: Muster, page: Page) -> None:
