@@ -70,20 +70,22 @@ def text(rows: Sequence[Row], *, size: str, loads: tuple[str, str], seconds: flo
 
 def renewed(document: str, rows: Sequence[Row], *, stages: Sequence[str], loads: tuple[str, str]) -> str:
     """The document of an earlier run in which the rows of these stages were measured anew, and that says so."""
-    fresh = {(row.goal, row.what): row for row in rows}
+    fresh = {(row.goal, row.what, row.bar): row for row in rows}
     lines = [_line(fresh.pop(_key(line))) if _key(line) in fresh else line for line in document.splitlines()]
     lines += map(_line, fresh.values())
     counts = [sum(line.endswith(f"| {verdict} |") for line in lines) for verdict in ("met", "**missed**")]
     bars = next(number for number, line in enumerate(lines) if line.startswith("- Bars: "))
     lines[bars] = f"- Bars: {counts[0]} met, {counts[1]} missed"
     when = f"{datetime.now(UTC):%Y-%m-%d}, load average {loads[0]} to {loads[1]}"
-    lines.insert(bars, f"- Measured anew on {when}: {', '.join(stages)}")
+    if stages:
+        lines.insert(bars, f"- Measured anew on {when}: {', '.join(stages)}")
     return "\n".join(lines) + "\n"
 
 
 def _key(line: str) -> tuple[str, ...]:
-    """Goal and what of a line of the table; of any other line nothing that a row has."""
-    return tuple(cell.strip() for cell in line.split("|")[1:3])
+    """Goal, what and bar of a line of the table; of any other line nothing that a row has."""
+    cells = [cell.strip() for cell in line.split("|")]
+    return (*cells[1:3], *cells[6:7])
 
 
 def _line(row: Row) -> str:

@@ -23,3 +23,21 @@ def test_what_is_measured_anew_takes_its_old_place_and_the_rest_stays() -> None:
     assert "- Bars: 1 met, 1 missed" in whole
     assert "- Bars: 2 met, 0 missed" in again
     assert "load average 1.0 1.0 1.0 to 2.0 2.0 2.0: pages, placing" in again
+
+
+def test_rows_of_one_thing_beside_two_rivals_stay_two_rows() -> None:
+    rivals = [Row("P1", "list", rival, "12 ms", "9 x", bar, True) for rival, bar in (("a", "8 x"), ("b", "20 x"))]
+    whole = report.text(rivals, size="large", loads=LOADS, seconds=60, failed=())
+
+    again = report.renewed(whole, rivals, stages=["list"], loads=LOADS)
+
+    assert [line for line in again.splitlines() if line.startswith("| P")] == [
+        "| P1 | list | a | 12 ms | 9 x | 8 x | met |",
+        "| P1 | list | b | 12 ms | 9 x | 20 x | met |",
+    ]
+
+
+def test_a_run_that_measured_nothing_says_nothing() -> None:
+    whole = report.text([FIRST], size="large", loads=LOADS, seconds=60, failed=())
+
+    assert report.renewed(whole, [], stages=[], loads=LOADS) == whole
