@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from clusters.models import Cluster
+from core.api.csv_rendering import RENDERERS
 from core.api.ids import number_of, uuid_of
 from core.api.shapes import Telemetry
 from core.api.telemetry import UNKNOWN_FILTER, Fact, Group, read_telemetry, telemetry_json, telemetry_parameters
@@ -30,6 +31,7 @@ class DepartmentTelemetryView(ApiView):
 
     gives: Mapping[str, Any] = {"get": Telemetry}
 
+    renderer_classes = RENDERERS
     errors = UNKNOWN_FILTER
     parameters = telemetry_parameters(TYPES, ("CLUSTER_ID",), "clusterId", "nodepoolName", "departmentId")
 
@@ -52,6 +54,7 @@ class ProjectTelemetryView(ApiView):
 
     gives: Mapping[str, Any] = {"get": Telemetry}
 
+    renderer_classes = RENDERERS
     errors = UNKNOWN_FILTER
     parameters = telemetry_parameters(
         TYPES, ("ClusterId", "NodepoolId", "ParentId"), "clusterId", "nodepoolId", "departmentId"

@@ -4,7 +4,7 @@ Of what the document says wrongly (runai.md §7) this overlooks, one by one:
 - it gives no body to a 202 of deleting a project, a credential: the common sentence is let through (`ACCEPTED`);
 - it gives no body to reading one identity provider: what the list says of it is let through (`UNSAID`);
 - it documents too few refusals (409, 404, 501 and Muster's own): each must have the shape of schema Error;
-- it documents CSV for metrics only, Muster gives lists as CSV too (`OWN_CSV`).
+- it documents CSV for metrics and some telemetry only, Muster gives all of it and lists as CSV (`OWN_CSV`).
 `NetworkTopology.status`, required and undefined, is answered and needs no exception.
 """
 
@@ -31,7 +31,9 @@ OWN_CSV = frozenset(
         "/api/v1/nodes",
         "/api/v1/node-pools",
         "/api/v1/org-unit/departments",
+        "/api/v1/org-unit/departments/telemetry",
         "/api/v1/org-unit/projects",
+        "/api/v1/org-unit/projects/telemetry",
         "/api/v1/workloads",
         "/api/v1/workloads/pods",
     }

@@ -35,3 +35,16 @@ def test_org_unit_telemetry(api, amounts, path, query, values):
 def test_org_unit_telemetry_is_only_of_what_one_sees(client_of, outsider, amounts):
     answer = client_of(outsider).get("/api/v1/org-unit/projects/telemetry?telemetryType=GPU_QUOTA")
     assert answer.json()["values"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "group", "line"),
+    [("departments", "CLUSTER_ID", "GPU_QUOTA,cluster-a,8"), ("projects", "ParentId", "GPU_QUOTA,research,4")],
+)
+def test_org_unit_telemetry_comes_as_csv(api, amounts, path, group, line):
+    query = f"telemetryType=GPU_QUOTA&groupBy={group}"
+    answer = api.get(f"/api/v1/org-unit/{path}/telemetry?{query}", headers={"Accept": "text/csv"})
+    head, *rows = answer.content.decode().splitlines()
+
+    assert head == f"type,{group},timestamp,value"
+    assert [",".join(row.split(",")[i] for i in (0, 1, 3)) for row in rows] == [line]

@@ -1,0 +1,131 @@
+"""Every operation that the URL configuration has works: a read of what is there succeeds, and each write succeeds and
+a later GET shows its effect. An operation without its walk fails."""
+
+import re
+
+import pytest
+
+from controlplane.api_list import served
+from core.api import runai
+from tests.api import walks_of_people, walks_of_resources
+from tests.api.conftest import NODE_UID, POD_UID
+from tests.api.tour import AUTHORIZATION, CREDENTIALS, ORG, V1, WRITES, Tour
+
+SPAN = "start=2026-11-29T17:00:00Z&end=2026-11-29T19:00:00Z"
+ALL_TIME = "start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z"
+# What a read must be asked, by its path's beginning and end.
+QUERIES = {
+    (V1, "/telemetry"): "telemetryType=GPU_ALLOCATION",
+    (f"{V1}/nodes", "/telemetry"): "telemetryType=TOTAL_GPUS",
+    (V1, "/metrics"): f"metricType=GPU_UTILIZATION&{SPAN}",
+    (ORG, "/metrics"): f"metricType=GPU_ALLOCATION&{SPAN}",
+    (f"{V1}/audit", ""): ALL_TIME,
+    (V1, "/fair-share/history"): "queue=runai-assistant",
+    (V1, "/impact"): "cordon=gpu-a",
+    (V1, "/wait"): "for=phase=Ready&timeout=0",
+    (f"{V1}/clusters", "/wait"): "for=phase=Connected&timeout=0",
+    (f"{V1}/workloads", "/wait"): "for=phase=Running&timeout=0",
+}
+# They are walked elsewhere, where what they need is: a stream that stays open, a prediction with its case, an object
+# that others made in a real gateway's answer.
+ELSEWHERE = {
+    "GET /api/v1/clusters/{}/watch": "test_waiting.py",
+    "GET /api/v1/network-topologies/{}/watch": "test_waiting.py",
+    "GET /api/v1/node-pools/{}/watch": "test_waiting.py",
+    "GET /api/v1/org-unit/departments/{}/watch": "test_waiting.py",
+    "GET /api/v1/org-unit/projects/{}/watch": "test_waiting.py",
+    "GET /api/v1/workloads/{}/watch": "test_waiting.py",
+    "GET /api/v1/clusters/{}/scheduler-agreement/predictions/{}": "tests/workloads/test_agreement_api.py",
+    "GET /api/v1/clusters/{}/scheduler-agreement/predictions/{}/case": "tests/workloads/test_agreement_api.py",
+    "POST /api/v1/clusters/{}/adoptions": "tests/clusters/test_adoptions.py",
+}
+
+
+def operations():
+    """Each as Run:ai names it; Muster's own by its shape."""
+    theirs = {(o.method, o.shape): str(o) for o in runai.operations()}
+    return sorted(theirs.get(found, " ".join(found)) for found in served())
+
+
+READS = [operation for operation in operations() if operation.startswith("GET ") and operation not in ELSEWHERE]
+
+
+@pytest.fixture
+def tour(api, world, gateway, settings):
+    for row in (world.cluster, world.topology, world.pool, world.department, world.project, world.running):
+        type(row).objects.filter(pk=row.pk).update(observed_generation=row.generation)  # as after its reconcile
+    settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = "https://id.example.org", "muster"
+    return Tour(api, world)
+
+
+def test_there_are_at_least_150_operations_of_run_ai():
+    assert sum(str(o) in operations() for o in runai.operations()) >= 150
+
+
+def test_each_write_has_its_walk_and_each_walk_its_write():
+    writes = {o for o in operations() if not o.startswith("GET ")}
+    assert writes - ELSEWHERE.keys() == WRITES.keys()
+    assert ELSEWHERE.keys() <= set(operations())
+
+
+@pytest.mark.parametrize("operation", sorted(WRITES))
+def test_a_write_succeeds_and_a_later_get_shows_its_effect(tour, operation):
+    WRITES[operation](tour)
+
+    written = [place for place, (name, status) in enumerate(tour.asked) if name == operation and status < 300]
+    later = [status for name, status in tour.asked[written[0] + 1 :] if name.startswith("GET ")]
+    assert later
+
+
+@pytest.mark.parametrize("operation", READS)
+def test_a_read_of_what_is_there_succeeds(tour, operation):
+    template = operation.removeprefix("GET ")
+    fitting = [key for key in QUERIES if template.startswith(key[0]) and template.endswith(key[1])]
+    query = QUERIES[max(fitting, key=lambda key: len("".join(key)))] if fitting else ""
+
+    answer = tour.client.get(f"{filled(tour, template)}?{query}")
+
+    assert answer.status_code in (200, 207), (answer.status_code, answer.content)
+    assert answer.content
+
+
+def filled(tour, template):
+    """The path with ids of what is there."""
+    kind = next((kind for kind in walks_of_resources.SPECS if template.startswith(f"{CREDENTIALS}/{kind}/")), None)
+    if kind:
+        return walks_of_resources.new_credential(tour, kind)
+    for root in (*walks_of_people.SERVICE_ACCOUNTS, *walks_of_people.KEYS):
+        if template.startswith(f"{root}/"):
+            return f"{root}/{tour('POST', root, {'name': 'robot'})['id']}"
+    return re.sub(r"([^/]+)/\{[^}]*\}", lambda match: f"{match[1]}/{an_id(tour, match[1])}", template)
+
+
+def an_id(tour, collection):
+    """The id of something in a collection."""
+    world = tour.world
+    if collection in IDS:
+        return IDS[collection](world)
+    makers = {
+        "reports": lambda: tour("POST", f"{ORG}/reports", walks_of_resources.REPORT),
+        "access-rules": lambda: tour("POST", walks_of_people.RULES, walks_of_people.rule_of("readers")),
+        "workload-categories": lambda: tour.listed(f"{V1}/workload-categories")[0],
+        "workload-types": lambda: tour.listed(f"{V1}/workload-types")[0],
+        "users": lambda: tour.listed(f"{V1}/users")[0],
+        "roles": lambda: tour.listed(f"{AUTHORIZATION}/roles")[0],
+    }
+    return makers[collection]()["id"]
+
+
+IDS = {
+    "clusters": lambda world: world.cluster.pk,
+    "nodepools": lambda world: world.pool.name,
+    "node-pools": lambda world: world.pool.pk,
+    "network-topologies": lambda world: world.topology.pk,
+    "nodes": lambda world: NODE_UID,
+    "departments": lambda world: world.department.pk,
+    "projects": lambda world: world.project.pk,
+    "workloads": lambda world: world.running.pk,
+    "pods": lambda world: POD_UID,
+    "setting": lambda world: "api.require-if-match",
+    "idps": lambda world: "oidc",
+}
