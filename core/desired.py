@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from core.errors import Stale
 from core.hints import hint_reconcile
@@ -24,7 +23,7 @@ def change_spec(row: Row, spec: Mapping[str, Any], *, expected_generation: int |
     if expected_generation not in (None, row.generation) or not rows.update(
         **spec, generation=row.generation + 1, next_check_at=now, updated_at=now, failures=0
     ):
-        raise Stale(_("The object was changed by somebody else since it was read. Load it again and repeat the edit."))
+        raise Stale
     row.refresh_from_db()
     hint_reconcile(row)
     return row

@@ -2,7 +2,8 @@
 
 from django.http import HttpRequest
 
-from core.models import DesiredState
+from core.errors import Stale
+from core.models import DesiredState, TimestampedModel
 
 MOST_DIGITS = 17
 
@@ -14,3 +15,15 @@ def opened_generation(request: HttpRequest, row: DesiredState) -> int:
         return row.generation
     text = request.POST.get("generation", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
+
+
+def opened_at(request: HttpRequest, row: TimestampedModel) -> str:
+    """The same of a row that has no generation: when it was last changed, as text."""
+    return request.POST.get("updated", "") if request.method == "POST" else row.updated_at.isoformat()
+
+
+def hold_as_opened(request: HttpRequest, row: TimestampedModel) -> None:
+    """Let nobody else change the row in this transaction. Raises `Stale` where it is not as the form opened with."""
+    stored = type(row)._default_manager.select_for_update().filter(pk=row.pk).first()
+    if stored is None or stored.updated_at.isoformat() != opened_at(request, row):
+        raise Stale

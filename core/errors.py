@@ -86,11 +86,17 @@ class Conflict(MusterError):
         super().__init__(message)
 
 
+CHANGED = gettext_noop("The object was changed by somebody else since it was read. Load it again and repeat the edit.")
+
+
 class Stale(MusterError):
-    """The object changed since it was read (If-Match): 412."""
+    """The object changed since it was read (If-Match, or a form's hidden field): 412."""
 
     code = 412
     reason = "PreconditionFailed"
+
+    def __init__(self, message: str = CHANGED) -> None:
+        super().__init__(_(message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,6 +21,7 @@ from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
 from accounts.views import shared
 from core.api.ids import number_of
+from core.edit_forms import hold_as_opened, opened_at
 from core.errors import NotFound
 
 LIST = "accounts:role-list"
@@ -88,22 +90,24 @@ def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         require(request.user, "roles:update")
         if form.is_valid():
-            data = form.cleaned_data
-            made = shared.save(
-                form,
-                lambda: services.update_role(
-                    actor_of(request),
-                    role=role,
-                    name=data["name"],
-                    description=data["description"],
-                    rights=rights,
-                    enabled=data["enabled"],
-                ),
-            )
+            made = shared.save(form, lambda: _update(request, role, form.cleaned_data, rights))
             if made is not None:
                 messages.success(request, _("The role %(name)s is changed.") % {"name": made.name})
                 return redirect(LIST)
     return _form_page(request, form, rights, role.name, role)
+
+
+@transaction.atomic
+def _update(request: HttpRequest, role: Role, data: dict[str, Any], rights: frozenset[str]) -> Role:
+    hold_as_opened(request, role)
+    return services.update_role(
+        actor_of(request),
+        role=role,
+        name=data["name"],
+        description=data["description"],
+        rights=rights,
+        enabled=data["enabled"],
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -149,6 +153,7 @@ def _form_page(
         "form": form,
         "title": title,
         "role": role,
+        "updated": opened_at(request, role) if role else "",
         "matrix": matrix(rights),
         "heads": action_labels(),
         "crumbs": _crumbs(),

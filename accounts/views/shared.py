@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from core.errors import Conflict, InvalidInput
+from core.errors import Conflict, InvalidInput, Stale
 
 Answer = TypeVar("Answer")
 
@@ -23,7 +23,7 @@ def save(form: forms.Form, change: Callable[[], Answer]) -> Answer | None:
         for fault in error.faults:
             text = f"{fault.message} ({_('allowed')}: {fault.allowed})" if fault.allowed else fault.message
             form.add_error(fault.field if fault.field in form.fields else None, text)
-    except Conflict as error:
+    except (Conflict, Stale) as error:
         form.add_error(None, error.message)
     return None
 

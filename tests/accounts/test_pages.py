@@ -169,7 +169,12 @@ def test_a_custom_role_is_a_matrix_of_rights(page):
     assert made.status_code == 302
     role = Role.objects.get()
     assert role.rights == ["workloads:create", "workloads:read"]
-    page.post(f"/access/roles/{role.pk}/", {**body, "right": ["workloads:read"]})
+    opened = page.get(f"/access/roles/{role.pk}/").context["updated"]
+    page.post(f"/access/roles/{role.pk}/", {**body, "right": ["workloads:read"], "updated": opened})
+    assert Role.objects.get().rights == ["workloads:read"]
+    for stale in ({"updated": opened}, {}):
+        answer = page.post(f"/access/roles/{role.pk}/", {**body, "right": ["workloads:create"], **stale})
+        assert (answer.status_code, "changed by somebody else" in text_of(answer)) == (422, True)
     assert Role.objects.get().rights == ["workloads:read"]
     assert page.post("/access/roles/new", {"name": "Empty"}).status_code == 422
     assert page.post(f"/access/roles/{role.pk}/delete", {"confirm": "Submitter"}).status_code == 302

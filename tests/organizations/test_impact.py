@@ -254,13 +254,14 @@ def test_detaching_a_topology_asks_first_and_says_who_loses_a_constraint(
 ) -> None:
     page = client_of(admin)
 
-    response = page.post(f"/node-pools/{pool.pk}/attach/", {"topology": ""}, follow=True)
-    assert response.redirect_chain == [(f"/node-pools/{pool.pk}/attach/?topology=", 302)]
+    chosen = {"topology": "", "attached": topology.pk}
+    response = page.post(f"/node-pools/{pool.pk}/attach/", chosen, follow=True)
+    assert response.redirect_chain == [(f"/node-pools/{pool.pk}/attach/?topology=&attached={topology.pk}", 302)]
     (item,) = [item for item in response.context["warnings"] if "lose its placement" in item["text"]]
     assert "tight of assistant, 4 GPUs (topology dc: rack)" in item["detail"]
 
     seal = response.context["impact"]
-    response = page.post(f"/node-pools/{pool.pk}/attach/", {"topology": "", "confirmed": "1", "impact": seal})
+    response = page.post(f"/node-pools/{pool.pk}/attach/", {**chosen, "confirmed": "1", "impact": seal})
     assert response.status_code == 302
     pool.refresh_from_db()
     assert pool.network_topology is None

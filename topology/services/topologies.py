@@ -83,12 +83,17 @@ def replace_topology(
 
 
 @transaction.atomic
-def update_links(actor: Actor, *, topology: NetworkTopology, links: Sequence[Any]) -> NetworkTopology:
-    """What distance costs per level, in the order of the levels: latency in µs, bandwidth in GB/s."""
+def update_links(
+    actor: Actor, *, topology: NetworkTopology, links: Sequence[Any], expected_generation: int | None = None
+) -> NetworkTopology:
+    """What distance costs per level, in the order of the levels: latency in µs, bandwidth in GB/s. Raises `Conflict`
+    where it is being deleted, `Stale`."""
     require(actor.user, "network-topologies:update", topology.scope)
+    if topology.is_being_deleted:
+        raise Conflict(_("Topology %(name)s is being deleted.") % {"name": topology.name}, objects=[topology.name])
     checked = checked_links(links, len(topology.levels))
     before = topology.links
-    changed = change_spec(topology, {"links": checked})
+    changed = change_spec(topology, {"links": checked}, expected_generation=expected_generation)
     audit.record(actor, "update", changed, before={"links": before}, after={"links": checked})
     return changed
 
@@ -137,14 +142,20 @@ def _checked_link(link: Any, field: str, faults: list[Fault]) -> dict[str, Any]:
         return {}
     checked: dict[str, Any] = {"assumed": bool(link.get("assumed", False))}
     for name in LINK_FIELDS:
-        try:
-            figure = Decimal(str(link.get(name)))
-        except InvalidOperation:
-            figure = Decimal("NaN")
-        if not figure.is_finite() or not 0 < figure < 10**9:
+        figure = _figure(str(link.get(name)))
+        if not 0 < float(figure) < 10**9:
             faults.append(
                 Fault(f"{field}.{name}", _("“%(value)s” is not a figure") % {"value": str(link.get(name))[:40]}, "> 0")
             )
             continue
         checked[name] = int(figure) if figure == figure.to_integral_value() else float(figure)
     return checked
+
+
+def _figure(text: str) -> Decimal:
+    """The number that `text` is, 0 where it is none; Decimal also takes underscores and digits of other scripts."""
+    try:
+        figure = Decimal(text if text.isascii() and "_" not in text else "NaN")
+    except InvalidOperation:
+        return Decimal(0)
+    return figure if figure.is_finite() else Decimal(0)

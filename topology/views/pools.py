@@ -240,16 +240,20 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     """Attach, swap or detach (`topology` is empty) the topology. What has effects is asked first, by a GET."""
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
     require(request.user, "nodepools:update", pool.scope)
-    chosen = (request.POST if request.method == "POST" else request.GET).get("topology", "")
+    data = request.POST if request.method == "POST" else request.GET
+    chosen, seen = data.get("topology", ""), data.get("attached")
     topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen) if chosen else None
     effects, shown = _effects(request, pool, {"network_topology": topology})
     if request.method != "POST":
         if not effects or "topology" not in request.GET:
             return redirect("topology:node-pool-detail", pool.pk)
         context = {**_head(request, pk, "overview")[1], **effects, "chosen": chosen, "topology": topology}
-        return render(request, "topology/node_pool_attach.html", context)
+        return render(request, "topology/node_pool_attach.html", {**context, "attached": seen or ""})
+    if seen != str(pool.network_topology_id or ""):
+        messages.error(request, Stale().message)
+        return redirect("topology:node-pool-detail", pool.pk)
     if effects:
-        return redirect(f"{request.path}?{urlencode({'topology': chosen})}")
+        return redirect(f"{request.path}?{urlencode({'topology': chosen, 'attached': seen})}")
     try:
         if topology is None:
             services.detach_topology(actor_of(request), pool=pool, impact=shown)

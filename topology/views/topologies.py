@@ -22,6 +22,7 @@ from clusters.kept import kept
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.names import owner_label_value
 from clusters.selectors import observed_versions
+from core.edit_forms import opened_generation
 from core.errors import Conflict, InvalidInput, NotFound, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -152,13 +153,21 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         links = _posted_links(request, row)
         try:
-            services.update_links(actor_of(request), topology=row.row, links=links)
-        except InvalidInput as refused:
+            services.update_links(
+                actor_of(request),
+                topology=row.row,
+                links=links,
+                expected_generation=opened_generation(request, row.row),
+            )
+        except (InvalidInput, Conflict, Stale) as refused:
             error = refused.message
         else:
             messages.success(request, _("Latency and bandwidth are saved."))
             return redirect("topology:topology-detail", row.id)
-    context = {**head, "levels": _levels(row, head["tree"]), "error": error}
+    levels = _levels(row, head["tree"])
+    if error:  # what was typed stays
+        levels = [{**level, "link": link} for level, link in zip(levels, links, strict=True)]
+    context = {**head, "levels": levels, "error": error, "generation": opened_generation(request, row.row)}
     return render(request, "topology/topology_links.html", context, status=422 if error else 200)
 
 
