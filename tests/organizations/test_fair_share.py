@@ -326,7 +326,12 @@ def test_queues_are_found_by_name_and_only_so_many_are_drawn(
 
     context = page.get("/fair-share/").context
     assert (len(context["lines"]), context["more_lines"], len(context["sentences"])) == (45, 28, 30)
+    assert len(context["history_queues"]) == 45
     assert [line.label for line in page.get("/fair-share/?q=VISI").context["lines"]] == ["vision"]
+    assert "p69" not in [row.queue for row in context["history_queues"]]
+    asked = page.get("/fair-share/?queue=p69").context
+    assert asked["history_queue"].queue == "p69"
+    assert "p69" in [row.queue for row in asked["history_queues"]]
     assert "No queue has" in page.get("/fair-share/?q=nobody").content.decode()
     assert page.get("/fair-share/?format=csv").content.decode().count("\n") == 74
 
