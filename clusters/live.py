@@ -30,7 +30,7 @@ FAILURES: dict[str, Promise] = {
         "The API server does not take the credential: it expired, was revoked, or is of another cluster."
     ),
     "Forbidden": _("The credential may not do this."),
-    "NotServed": _("What answers there is no API server of Kubernetes."),
+    "NotApiServer": _("What answers there is no API server of Kubernetes."),
     "BadCertificate": _("The certificate or its key cannot be used."),
 }
 

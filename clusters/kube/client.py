@@ -8,16 +8,17 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from clusters.kinds import Kind
-from clusters.kube.errors import Gone, NamespaceMissing, NotServed
+from clusters.kube import answers
+from clusters.kube.errors import Gone, NamespaceMissing, NotApiServer, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
-from clusters.kube.transport import MAX_TEXT, Connection, Content, Status, Timeouts, Transport, is_absent_object
+from clusters.kube.reading import MAX_PAGE, MAX_TEXT, lines
+from clusters.kube.transport import Connection, Content, Status, Timeouts, Transport, is_absent_object
 from clusters.names import check_object_name
 
 __all__ = ["Connection", "KubeGateway", "Page", "Timeouts", "WatchEvent"]
 
 PAGE = 500
 LIST_TRIES = 3
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ class _ListMeta(msgspec.Struct, gc=False, rename={"resource_version": "resourceV
 class ItemList(msgspec.Struct, Generic[T]):
     """A page of a list: its items in a type of the caller's choice."""
 
+    kind: str
     metadata: _ListMeta
     items: list[T] | None = None
 
@@ -56,6 +58,7 @@ class WatchEvent:
 
 
 _any_list = msgspec.json.Decoder(ItemList[dict[str, Any]])
+_any_object = msgspec.json.Decoder(answers.AnyObject)
 _raw_event = msgspec.json.Decoder(_RawEvent)
 _encode = msgspec.json.Encoder().encode
 
@@ -85,7 +88,8 @@ class KubeGateway:
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> Manifest | None:
         """See `Gateway.get`."""
         try:
-            return _object(self._transport.request("GET", _path(kind, namespace, name)))
+            path = _path(kind, namespace, name)
+            return self._object(path, self._transport.request("GET", path))
         except (NotServed, NamespaceMissing) as error:
             if is_absent_object(error):
                 return None
@@ -116,17 +120,12 @@ class KubeGateway:
     ) -> Manifest:
         """See `Gateway.apply`."""
         metadata = manifest["metadata"]
+        path = _path(kind, metadata.get("namespace"), metadata["name"])
         query = {"fieldManager": manager, "force": "true" if force else "false"}
         if dry_run:
             query["dryRun"] = "All"
-        return _object(
-            self._transport.request(
-                "PATCH",
-                _path(kind, metadata.get("namespace"), metadata["name"]),
-                query,
-                content=Content(manifest, type="application/apply-patch+yaml"),
-            )
-        )
+        content = Content(manifest, type="application/apply-patch+yaml")
+        return self._object(path, self._transport.request("PATCH", path, query, content=content))
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
         """See `Gateway.delete`."""
@@ -147,37 +146,36 @@ class KubeGateway:
 
     def server_version(self) -> str:
         """See `Gateway.server_version`."""
-        return str(msgspec.json.decode(self._transport.request("GET", "/version"))["gitVersion"])
+        return str(self._asked("/version", answers.ServerVersion).git_version)
 
     def served_resources(self) -> Served:
         """See `Gateway.served_resources`. Two calls where discovery is aggregated (Kubernetes ≥ 1.26)."""
         found: Served = {}
-        for root in ("/api", "/apis"):
-            answer = msgspec.json.decode(self._transport.request("GET", root, content=Content(accept=AGGREGATED)))
-            if answer.get("kind") == "APIGroupDiscoveryList":
-                _read_aggregated(answer, found)
-            else:
-                self._read_unaggregated(root, answer, found)
+        for path in answers.ROOTS:
+            answer = self._asked(path, answers.Root, content=Content(accept=answers.AGGREGATED))
+            if isinstance(answer, answers.Aggregated):
+                answers.add_aggregated(answer, found)
+                continue
+            for group, version, document in answers.plain_documents(answer):
+                answers.add_plain(group, version, self._asked(document, answers.PlainResources), found)
         return found
 
     def may(self, verb: str, group: str, resource: str) -> bool:
         """See `Gateway.may`."""
         plural, _, subresource = resource.partition("/")
         attributes = {"verb": verb, "group": group, "resource": plural, "subresource": subresource}
-        status = self._review("SelfSubjectAccessReview", {"resourceAttributes": attributes})
-        return bool(status.get("allowed", False))
+        return self._review("SelfSubjectAccessReview", {"resourceAttributes": attributes}).allowed
 
     def rules(self, namespace: str) -> Sequence[Manifest] | None:
         """See `Gateway.rules`."""
         status = self._review("SelfSubjectRulesReview", {"namespace": namespace})
-        return None if status.get("incomplete") else list(status.get("resourceRules") or ())
+        return None if status.incomplete else list(status.resource_rules or ())
 
-    def _review(self, kind: str, spec: Manifest) -> Manifest:
+    def _review(self, kind: str, spec: Manifest) -> answers.ReviewStatus:
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
-        answer = msgspec.json.decode(self._transport.request("POST", path, content=Content(body)))
-        status: Manifest = answer.get("status") or {}
-        return status
+        answer: answers.Review = self._asked(path, answers.Review, method="POST", content=Content(body))
+        return answer.status
 
     def read_text(self, path: str, *, timeout: float = 5.0) -> str:
         """See `Gateway.read_text`. At most 8 MiB; what is longer is cut."""
@@ -202,7 +200,10 @@ class KubeGateway:
         """
         parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
         while True:
-            answer = self._decoded(path, self._transport.request("GET", path, parameters), decode)
+            content = self._transport.request("GET", path, parameters, longest=MAX_PAGE)
+            answer = self._decoded(path, content, decode)
+            if not answer.kind.endswith("List") or not answer.metadata.resource_version:
+                raise self._unreadable(path, f"a list was asked for, and a {answer.kind[:40]} of no version came")
             yield Page(answer.items or [], answer.metadata.resource_version)
             if not answer.metadata.next:
                 return
@@ -225,7 +226,7 @@ class KubeGateway:
             "timeoutSeconds": times.watch,
         }
         with self._transport.stream(path, parameters, read_timeout=times.watch_read) as chunks:
-            for line in _lines(chunks):
+            for line in lines(chunks):
                 event = self._decoded(path, line, _raw_event.decode)
                 if event.type == "ERROR":
                     status = self._decoded(path, bytes(event.object), msgspec.json.Decoder(Status).decode)
@@ -237,25 +238,23 @@ class KubeGateway:
         try:
             return decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._transport.error(
-                502, f"The API server's answer is not readable: {error}".encode(), path
-            ) from error
+            raise self._unreadable(path, str(error)) from error
 
-    def _read_unaggregated(self, root: str, answer: Mapping[str, Any], found: Served) -> None:
-        groups = [("", f"{root}/{version}", version) for version in answer.get("versions", ()) if root == "/api"]
-        for group in answer.get("groups", ()):
-            preferred = group["preferredVersion"]["version"]
-            versions = sorted((v["version"] for v in group["versions"]), key=lambda version: version != preferred)
-            groups += [(group["name"], f"{root}/{group['name']}/{version}", version) for version in versions]
-        for name, path, version in groups:
-            for resource in msgspec.json.decode(self._transport.request("GET", path)).get("resources", ()):
-                if "/" not in resource["name"]:
-                    found.setdefault(name, {}).setdefault(resource["name"], []).append(version)
+    def _unreadable(self, path: str, why: str) -> NotApiServer:
+        message = f"The API server's answer is not readable: {why[:300]}"
+        return NotApiServer(message, cluster=self._transport.connection.name, target=path)
 
+    def _asked(self, path: str, shape: Any, *, method: str = "GET", content: Content | None = None) -> Any:
+        """The answer, in the shape that an API server gives it."""
+        answer = self._transport.request(method, path, content=content)
+        return self._decoded(path, answer, lambda text: msgspec.json.decode(text, type=shape))
 
-def _object(content: bytes) -> Manifest:
-    decoded: Manifest = msgspec.json.decode(content)
-    return decoded
+    def _object(self, path: str, content: bytes) -> Manifest:
+        name = self._decoded(path, content, _any_object.decode).metadata.name
+        if name != path.rpartition("/")[2]:
+            raise self._unreadable(path, f"it is of the object {name[:80]!r}")
+        decoded: Manifest = msgspec.json.decode(content)
+        return decoded
 
 
 def _path(kind: Kind, namespace: str | None, name: str) -> str:
@@ -275,20 +274,3 @@ def _check_raw_path(path: str) -> None:
     """Raw paths are built by us from checked names; this is the second fence."""
     if not path.startswith("/") or "//" in path or any(part in (".", "..") for part in path.split("/")):
         raise NotServed(f"{path!r} is not a path of an API server", target=path)
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line for line in lines if line)
-    if rest.strip():
-        yield rest
-
-
-def _read_aggregated(answer: Mapping[str, Any], found: Served) -> None:
-    for group in answer.get("items", ()):
-        resources = found.setdefault(group.get("metadata", {}).get("name", ""), {})
-        for version in group.get("versions", ()):
-            for resource in version.get("resources", ()):
-                resources.setdefault(resource["resource"], []).append(version["version"])

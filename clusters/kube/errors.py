@@ -23,6 +23,12 @@ class Unavailable(GatewayError):
     retryable = True
 
 
+class NotApiServer(Unavailable):
+    """What answers there is something else: a page of a proxy, or JSON that no API server sends."""
+
+    reason = "NotApiServer"
+
+
 class Unauthorized(GatewayError):
     """401: the token expired or was revoked. Waiting does not help, a new credential does."""
 

@@ -23,9 +23,12 @@ from urllib3.util import Timeout
 from clusters.addresses import is_refused
 from clusters.kube import errors
 from clusters.kube.errors import GatewayError, Unavailable
+from clusters.kube.reading import MAX_ANSWER, Endless, read_whole
 
 REFUSED = "Connection refused"
-MAX_TEXT = 8 * 1024 * 1024
+# However often a byte arrives in time: after so many times the time for one, the answer is too slow.
+PATIENCE = 2
+UNKNOWN_PATH = "404 page not found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class _Details(msgspec.Struct, gc=False):
 class Status(msgspec.Struct, gc=False):
     """`metav1.Status`, as far as it is used."""
 
+    kind: str = ""
     message: str = ""
     reason: str = ""
     code: int = 0
@@ -126,12 +130,23 @@ class Transport:
         self._pool.clear()
 
     def request(
-        self, method: str, path: str, query: Query = None, *, content: Content | None = None, read_timeout: float = 0
+        self,
+        method: str,
+        path: str,
+        query: Query = None,
+        *,
+        content: Content | None = None,
+        read_timeout: float = 0,
+        longest: int = 0,
     ) -> bytes:
-        """The body of a 2xx answer."""
-        response = self._send(method, path, query, content=content, read_timeout=read_timeout)
-        with self.translated(path):
-            answer = response.data
+        """The body of a 2xx answer, which ends in time and has at most `longest` bytes (else `MAX_ANSWER`)."""
+        seconds = read_timeout or self.connection.timeouts.read
+        response = self._send(method, path, query, content=content, read_timeout=seconds)
+        try:
+            with self.translated(path):
+                answer = read_whole(response, longest=longest or MAX_ANSWER, seconds=PATIENCE * seconds)
+        finally:
+            response.release_conn()
         if response.status >= 300:
             raise self.error(response.status, answer, path)
         return answer
@@ -154,10 +169,9 @@ class Transport:
         """The error that an answer means."""
         try:
             answer = msgspec.json.decode(content, type=Status)
-            is_status = bool(answer.reason or answer.message)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            answer, is_status = Status(message=content[:200].decode(errors="replace").strip()), False
-        kind = error_class(status, answer, is_status=is_status)
+            answer = Status(message=content[:200].decode(errors="replace").strip())
+        kind = error_class(status, answer)
         message = answer.message or f"HTTP {status}"
         if 300 <= status < 400:
             message = f"The API server answered with a redirect (HTTP {status}), which is not followed."
@@ -200,10 +214,13 @@ _BY_STATUS: dict[int, type[GatewayError]] = {
 }
 
 
-def error_class(status: int, answer: Status, *, is_status: bool) -> type[GatewayError]:
-    """The class that fits an HTTP status and the Status object in its body."""
+def error_class(status: int, answer: Status) -> type[GatewayError]:
+    """The class that fits an HTTP status and the Status object in its body. A 404 of somebody else, as of a proxy that
+    has lost its way, says nothing of what is in the cluster."""
     causes = {cause.reason for cause in answer.details.causes} if answer.details else set()
-    if status == 404 and is_status and answer.details and answer.details.kind == "namespaces":
+    if status == 404 and answer.kind != "Status" and answer.message != UNKNOWN_PATH:
+        return errors.NotApiServer
+    if status == 404 and answer.details and answer.details.kind == "namespaces":
         return errors.NamespaceMissing
     if status == 403 and "NamespaceTerminating" in causes:
         return errors.NamespaceMissing
@@ -216,10 +233,12 @@ def error_class(status: int, answer: Status, *, is_status: bool) -> type[Gateway
 
 def is_absent_object(error: GatewayError) -> bool:
     """Whether a 404 says that the object is absent (a Status), not that its kind is not served (plain text)."""
-    return isinstance(error, errors.NotServed | errors.NamespaceMissing) and "page not found" not in error.message
+    return isinstance(error, errors.NotServed | errors.NamespaceMissing) and UNKNOWN_PATH not in error.message
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, Endless):
+        return f"What the API server says cannot be used: {error}."
     text = str(getattr(error, "reason", None) or error)
     if isinstance(error, NewConnectionError):
         text = text.partition("): ")[2] or text  # without the connection's own name

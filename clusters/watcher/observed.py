@@ -68,7 +68,7 @@ class ObservedKind:
             return _page_decoder(self.struct).decode(content)
         except msgspec.ValidationError:
             page = msgspec.json.decode(content, type=ItemList[msgspec.Raw])
-            return ItemList(page.metadata, list(self._readable(page.items or [])))
+            return ItemList(page.kind, page.metadata, list(self._readable(page.items or [])))
 
     def _readable(self, items: list[msgspec.Raw]) -> Iterator[Any]:
         decoder = self.item_decoder()

@@ -148,15 +148,16 @@ class Stream:
         return self.kind.versions[self._version]
 
     def _take(self, event: WatchEvent, decoder: "msgspec.json.Decoder[Any]") -> None:
-        if event.type == "BOOKMARK":
-            self.state.resource_version = msgspec.json.decode(event.raw, type=wire.Bookmark).metadata.resource_version
-            return
         try:
+            if event.type == "BOOKMARK":
+                bookmark = msgspec.json.decode(event.raw, type=wire.Bookmark)
+                self.state.resource_version = bookmark.metadata.resource_version
+                return
             item = decoder.decode(event.raw)
-        except msgspec.DecodeError as error:
-            log.warning("unreadable object", cluster=self.cluster, kind=self.kind.name, error=str(error))
+            uid, version = _identity(item)
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as error:
+            self._leave_out(error)
             return
-        uid, version = _identity(item)
         if event.type == "DELETED":
             if self.kind.mirrors_deletes:
                 self.pending.delete(uid, version)
@@ -168,9 +169,16 @@ class Stream:
         """Note the objects of a page. Most are as they were: of those nothing needs to be decided anew."""
         known = self.pending.known
         for item in items:
-            uid, version = _identity(item)
+            try:
+                uid, version = _identity(item)
+            except KeyError as error:
+                self._leave_out(error)
+                continue
             if known.get(uid) == version or self._read(item, uid, version):
                 absent.discard(uid)
+
+    def _leave_out(self, error: Exception) -> None:
+        log.warning("unreadable object", cluster=self.cluster, kind=self.kind.name, error=repr(error)[:300])
 
     def _read(self, item: Any, uid: str, version: str) -> bool:
         """Note one object; whether it is of interest."""

@@ -52,7 +52,7 @@ def test_a_name_that_would_change_the_url_never_leaves(serve: Serve, name: str) 
 
 
 def test_an_apply_is_a_server_side_apply_with_our_field_manager(serve: Serve) -> None:
-    server, gateway = serve(lambda exchange: exchange.json({}))
+    server, gateway = serve(lambda exchange: exchange.json(queue()))
 
     gateway.apply(KAI_QUEUE, queue(), dry_run=True)
 

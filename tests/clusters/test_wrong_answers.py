@@ -1,0 +1,163 @@
+"""What answers at a cluster's address is no API server, or one gone mad: nothing follows from it but that."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from clusters.drift import delete_if_ours
+from clusters.kinds import KAI_QUEUE, NODE, POD
+from clusters.kube import errors, reading
+from clusters.kube.client import Connection, KubeGateway, Timeouts
+from clusters.live import report
+from tests.clusters.manifests import queue
+from tests.clusters.scripted import Answer, Exchange, ScriptedServer
+
+Serve = Callable[[Answer], KubeGateway]
+
+CALLS: dict[str, Callable[[KubeGateway], Any]] = {
+    "get": lambda gateway: gateway.get(KAI_QUEUE, "team-a"),
+    "list": lambda gateway: gateway.list(POD, "default"),
+    "apply": lambda gateway: gateway.apply(KAI_QUEUE, queue()),
+    "version": lambda gateway: gateway.server_version(),
+    "discovery": lambda gateway: gateway.served_resources(),
+    "may": lambda gateway: gateway.may("get", "", "pods"),
+    "rules": lambda gateway: gateway.rules("muster"),
+    "watch": lambda gateway: list(gateway.watch("/api/v1/nodes", "5")),
+}
+BODIES = {
+    "a page": b"<html><body>Welcome to the hotel</body></html>",
+    "nothing": b"",
+    "a list": b"[1, 2, 3]",
+    "null": b"null",
+    "a text": b'"hello"',
+    "an empty object": b"{}",
+    "a list of no kind": b'{"metadata": {}, "items": []}',
+    "a list of no version": b'{"kind": "PodList", "metadata": {}, "items": []}',
+    "a status": b'{"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}',
+    "half of it": b'{"kind": "PodList", "metadata": {"resourceVersion": "5"}, "items": [{"metad',
+    "bytes": bytes(range(128, 256)),
+    "odd parts": b'{"kind": "APIGroupList", "groups": [1], "status": [], "gitVersion": 5, "metadata": {"name": 1}}',
+}
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    servers: list[ScriptedServer] = []
+
+    def start(answer: Answer) -> KubeGateway:
+        servers.append(ScriptedServer(answer))
+        timeouts = Timeouts(connect=1.0, read=0.4, watch=1, watch_read=0.4)
+        return KubeGateway(Connection("c", servers[-1].url, timeouts=timeouts))
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_an_answer_that_no_api_server_gives_is_an_error_of_the_cluster(serve: Serve, body: bytes) -> None:
+    gateway = serve(lambda exchange: exchange.raw(body))
+    said = {}
+    for name, call in CALLS.items():
+        if name == "watch" and not body:
+            continue  # a watch that ends without an event
+        with pytest.raises(errors.NotApiServer) as caught:
+            call(gateway)
+        said[name] = (caught.value.cluster, caught.value.retryable)
+
+    assert set(said.values()) == {("c", True)}
+    assert not report(gateway).reachable
+
+
+STRANGERS = {
+    "a page": b"<html><h1>404 Not Found</h1>nginx</html>",
+    "JSON": b'{"error": "no route"}',
+    "JSON with a message": b'{"message": "no Route matched with those values"}',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", STRANGERS.values(), ids=STRANGERS)
+def test_a_404_that_is_not_the_api_servers_does_not_say_that_anything_is_absent(serve: Serve, body: bytes) -> None:
+    """Else a proxy that has lost its way would end the deletion of a row whose objects are all still there."""
+    gateway = serve(lambda exchange: exchange.raw(body, 404))
+
+    for call in (
+        *CALLS.values(),
+        lambda gateway: gateway.delete(KAI_QUEUE, "team-a"),
+        lambda gateway: delete_if_ours(gateway, KAI_QUEUE, "team-a", owner="project/1"),
+    ):
+        with pytest.raises(errors.NotApiServer):
+            call(gateway)
+
+
+def test_both_404s_of_an_api_server_keep_their_meaning(serve: Serve) -> None:
+    absent = serve(lambda exchange: exchange.error(404, "NotFound", 'queues "team-a" not found'))
+    unserved = serve(lambda exchange: exchange.raw(b"404 page not found\n", 404))
+
+    assert absent.get(KAI_QUEUE, "team-a") is None
+    with pytest.raises(errors.NotServed):
+        unserved.get(KAI_QUEUE, "team-a")
+
+
+def test_another_object_than_the_one_that_was_asked_for_is_not_taken_for_it(serve: Serve) -> None:
+    gateway = serve(lambda exchange: exchange.json(queue("team-b")))
+
+    with pytest.raises(errors.NotApiServer, match="team-b"):
+        gateway.get(KAI_QUEUE, "team-a")
+
+
+def endless(exchange: Exchange) -> None:
+    """Bytes in time, and no end."""
+    exchange.handler.send_response(200)
+    exchange.handler.end_headers()
+    exchange.handler.close_connection = True
+    deadline = time.monotonic() + 20
+    with suppress(OSError):  # whoever read it has gone
+        while time.monotonic() < deadline:
+            exchange.handler.wfile.write(b" " * 65536)
+
+
+def dripping(exchange: Exchange) -> None:
+    """A byte now and then, each in time."""
+    exchange.handler.send_response(200)
+    exchange.handler.send_header("Content-Length", "100000")
+    exchange.handler.end_headers()
+    with suppress(OSError):
+        for _ in range(400):
+            exchange.handler.wfile.write(b" ")
+            exchange.handler.wfile.flush()
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("answer", [endless, dripping])
+@pytest.mark.parametrize("name", ["get", "list", "version"])
+def test_an_answer_without_an_end_fills_no_memory_and_holds_nobody(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: Answer, name: str
+) -> None:
+    monkeypatch.setattr("clusters.kube.transport.MAX_ANSWER", 1024 * 1024)
+    gateway = serve(answer)
+    began = time.monotonic()
+
+    with pytest.raises(errors.Unavailable, match=re.compile("did not end in time|too long")):
+        CALLS[name](gateway)
+
+    assert time.monotonic() - began < 10
+
+
+def test_an_event_without_an_end_fills_no_memory(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_LINE", 1024 * 1024)
+    gateway = serve(endless)
+
+    with pytest.raises(errors.Unavailable, match="too long"):
+        list(gateway.watch("/api/v1/nodes", "5"))
+
+
+def test_a_node_list_of_real_objects_is_still_read(serve: Serve) -> None:
+    gateway = serve(lambda exchange: exchange.page([{"metadata": {"name": "a"}}], "7"))
+
+    assert [node["metadata"]["name"] for node in gateway.list(NODE)] == ["a"]
