@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -26,6 +27,8 @@ class Actor:
     request_id: str = ""
     method: str = ""
     path: str = ""
+    # When the access key ends by whose token they ask; None where it does not, or there is none.
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,9 +34,9 @@ class Permission:
     cells: tuple[tuple[str, tuple[Holding, ...]], ...]
 
 
-def holdings(user: User, visible: Sequence[int] | None = None) -> list[Holding]:
-    """The rules that hold for `user`, with the names of their scopes. `visible`: only rules of these ids."""
-    rules = [rule for rule in rules_of(user) if visible is None or rule.pk in visible]
+def holdings(user: User) -> list[Holding]:
+    """The rules that hold for `user`, with the names of their scopes."""
+    rules = rules_of(user)
     names = names_of(rules)
     return [
         Holding(

@@ -17,8 +17,8 @@ from accounts.roles import ACTIONS, ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RES
 from core.errors import NotFound, NotPermitted
 
 __all__ = (
-    "ACTIONS", "ADMINISTRATOR", "DEPARTMENT_ADMINISTRATOR", "RESEARCHER", "ROLES", "ROLE_LABELS", "VIEWER", "Reach",
-    "Scope", "ScopedQuerySet", "has_right", "reach", "require", "rights_of", "rules_of",
+    "ACTIONS", "ADMINISTRATOR", "DEPARTMENT_ADMINISTRATOR", "RESEARCHER", "ROLES", "ROLE_LABELS", "TENANT", "VIEWER",
+    "Reach", "Scope", "ScopedQuerySet", "has_right", "reach", "require", "rights_of", "rules_of",
 )  # fmt: skip
 
 
@@ -28,6 +28,10 @@ class Scope(NamedTuple):
     cluster_id: uuid.UUID | None = None
     department_id: int | None = None
     project_id: int | None = None
+
+
+# Of people, service accounts, keys, roles and settings there is one set for all: rights to them count there only.
+TENANT = Scope()
 
 
 @dataclass(frozen=True, slots=True)

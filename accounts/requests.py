@@ -1,11 +1,13 @@
 """Who makes a request, and from where."""
 
+from ipaddress import ip_address
+
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
 from accounts.audit import Actor, Attempt
-from accounts.models import User, UserKind
+from accounts.models import AccessKey, User, UserKind
 from core.errors import NotPermitted
 
 
@@ -15,8 +17,15 @@ def actor_of(request: HttpRequest | Request) -> Actor:
     if not isinstance(user, User):
         raise NotPermitted("sign-in")
     plain = request._request if isinstance(request, Request) else request
+    key = request.auth if isinstance(request, Request) else None
     return Actor(
-        user, source_of(plain), address_of(plain), getattr(plain, "request_id", ""), plain.method or "", plain.path
+        user,
+        source_of(plain),
+        address_of(plain),
+        getattr(plain, "request_id", ""),
+        plain.method or "",
+        plain.path,
+        key.expires_at if isinstance(key, AccessKey) else None,
     )
 
 
@@ -46,5 +55,15 @@ def address_of(request: HttpRequest) -> str:
     if hops:
         forwarded = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
         if len(forwarded) >= hops:
-            address = forwarded[-hops]
+            address = _ip_of(forwarded[-hops]) or address
     return address[:45]
+
+
+def _ip_of(text: str) -> str:
+    """The address in what a proxy added, some with a port; "" where there is none."""
+    host = text[1:].partition("]")[0] if text.startswith("[") else text
+    host = host.partition(":")[0] if host.count(":") == 1 else host
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return ""

@@ -54,23 +54,29 @@ def find_own_key(viewer: User | AnonymousUser, pk: str) -> AccessKey:
     return _key(own_keys(viewer), pk)
 
 
+def any_keys(viewer: User | AnonymousUser) -> QuerySet[AccessKey]:
+    """Everybody's keys for who may read them on the whole tenant, else the viewer's own. Raises `NotPermitted`."""
+    require(viewer, "access-keys:read")
+    return live_keys() if _everywhere(viewer, "access-keys:read") else own_keys(viewer)
+
+
 def find_any_key(viewer: User | AnonymousUser, pk: str) -> AccessKey:
     """Anybody's key, for who administrates them. Raises `NotPermitted`, `NotFound`."""
-    require(viewer, "access-keys:read")
-    rows = live_keys()
-    return _key(rows if _everywhere(viewer, "access-keys:read") else own_keys(viewer), pk)
+    return _key(any_keys(viewer), pk)
 
 
 def find_subject(subject_type: str, subject_id: str) -> User | None:
-    """The person (by e-mail or id) or service account (by name, client id or id) that a rule names."""
+    """The person (by e-mail or id) or service account (by id, client id or name, in this order) that a rule names."""
     rows = User.objects.filter(kind=subject_type)
     if subject_type == UserKind.PERSON:
         named = Q(email=subject_id.strip().lower())
     else:
         named = Q(name=subject_id) | Q(access_keys__client_id=subject_id, access_keys__revoked_at=None)
-    if (pk := _uuid(subject_id)) is not None:
+    pk = _uuid(subject_id)
+    if pk is not None:
         named |= Q(pk=pk)
-    return rows.filter(named).distinct().first()
+    # A name can look like the id of another account.
+    return min(rows.filter(named).distinct(), key=lambda user: (user.pk != pk, user.name == subject_id), default=None)
 
 
 def with_subject(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:

@@ -1,9 +1,12 @@
 """Slows guessing of passwords and secrets: a bounded number of failures per account and per address.
 
 Kept in the database, so that all web processes count together and a restart forgets nothing. Subjects are hashed.
+An attempt counts before it is looked at and is forgiven when it was right: many at once get no more tries than one
+after the other.
 """
 
 import hashlib
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -26,32 +29,45 @@ class TooManyFailures(MusterError):
     reason = "TooManyFailures"
 
 
-def check_allowed(account: str, address: str) -> None:
-    """Raise `TooManyFailures` where this account or this address failed too often within the window."""
-    keys = dict(_keys(account, address))
-    rows = SignInFailures.objects.filter(key__in=keys, until__gt=timezone.now())
-    if any(row.count >= keys[row.key] for row in rows):
-        minutes = int(WINDOW.total_seconds() // 60)
-        raise TooManyFailures(_("Too many failed attempts. Try again in %(minutes)d minutes.") % {"minutes": minutes})
+def count_attempt(account: str, address: str) -> None:
+    """Count an attempt for the account and the address. Raises `TooManyFailures` where one of them has failed too often
+    within the window. Call outside of a transaction that may be undone."""
+    counted: list[str] = []
+    for key, limit in _keys(account, address):
+        if not _count(key, limit):
+            _take_back(counted)
+            minutes = int(WINDOW.total_seconds() // 60)
+            raise TooManyFailures(
+                _("Too many failed attempts. Try again in %(minutes)d minutes.") % {"minutes": minutes}
+            )
+        counted.append(key)
 
 
-def note_failure(account: str, address: str) -> None:
-    """Count one failure for the account and the address."""
-    now = timezone.now()
-    for key, _limit in _keys(account, address):
-        SignInFailures.objects.filter(key=key, until__lte=now).delete()
-        if SignInFailures.objects.filter(key=key).update(count=F("count") + 1):
-            continue
-        try:
-            with transaction.atomic():
-                SignInFailures.objects.create(key=key, count=1, until=now + WINDOW)
-        except IntegrityError:  # another process was first with the same key
-            SignInFailures.objects.filter(key=key).update(count=F("count") + 1)
-
-
-def forget_failures(account: str) -> None:
-    """A successful sign-in clears the account's own count; the address keeps its."""
+def forgive(account: str, address: str) -> None:
+    """The attempt was right: the account's failures are forgotten, the address keeps all but this one."""
     SignInFailures.objects.filter(key=_key("account", account)).delete()
+    _take_back([_key("address", address)])
+
+
+def _count(key: str, limit: int) -> bool:
+    """One more, unless there are `limit` within the window. One guarded UPDATE or one INSERT decides."""
+    now = timezone.now()
+    row = SignInFailures.objects.filter(key=key)
+    row.filter(until__lte=now).delete()
+    if row.filter(count__lt=limit).update(count=F("count") + 1):
+        return True
+    if row.exists():
+        return False
+    try:
+        with transaction.atomic():
+            SignInFailures.objects.create(key=key, count=1, until=now + WINDOW)
+    except IntegrityError:  # another request was first with the same key
+        return row.filter(count__lt=limit).update(count=F("count") + 1) == 1
+    return True
+
+
+def _take_back(keys: Collection[str]) -> None:
+    SignInFailures.objects.filter(key__in=keys, count__gt=0).update(count=F("count") - 1)
 
 
 def _keys(account: str, address: str) -> list[tuple[str, int]]:

@@ -79,8 +79,9 @@ def verify(token: str, use: Use) -> tuple[User, AccessKey | None]:
 
 def forget(user_pk: UUID) -> None:
     """This process reads the user and their keys anew at the next request."""
-    for known in [known for known in _known if known[0] == str(user_pk)]:
-        _known.pop(known, None)
+    for known in list(_known):  # a copy: other threads add to it
+        if known[0] == str(user_pk):
+            _known.pop(known, None)
 
 
 def new_secret() -> tuple[str, str]:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.permissions import require
+from accounts.permissions import TENANT, require
 from accounts.requests import actor_of
 from controlplane.api_shapes import SettingChange, SettingChanged, SettingShape
 from core.api.bodies import check_keys
@@ -33,7 +33,7 @@ class SettingListView(ApiView):
 
     def put(self, request: Request) -> Response:
         """Change one: `{key, value}`, a flag as true, false or their words."""
-        require(request.user, "settings:update")
+        require(request.user, "settings:update", TENANT)
         body = self.body()
         check_keys(body, ("key", "value"))
         setting = SETTINGS.get(str(body.get("key")))
@@ -60,7 +60,7 @@ class SettingView(ApiView):
 @transaction.atomic
 def change_setting(actor: Actor, *, setting: Setting, value: bool) -> TenantSetting:
     """Turn a setting on or off."""
-    require(actor.user, "settings:update")
+    require(actor.user, "settings:update", TENANT)
     before = is_on(setting)
     row, _made = TenantSetting.objects.update_or_create(
         key=setting.key, defaults={"value": value, "changed_at": timezone.now(), "changed_by": actor.user.email}

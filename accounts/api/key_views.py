@@ -21,7 +21,7 @@ from accounts.api.shapes import (
 )
 from accounts.permissions import require
 from accounts.requests import actor_of
-from accounts.selectors import find_any_key, find_own_key, find_service_account, live_keys, own_keys, service_accounts
+from accounts.selectors import any_keys, find_any_key, find_own_key, find_service_account, own_keys, service_accounts
 from core.api.bodies import check_keys
 from core.api.listing import text_parameters
 from core.api.views import ApiView
@@ -161,8 +161,7 @@ class AllAccessKeysView(ApiView):
 
     def get(self, request: Request) -> Response:
         """`clientId` and `createdBy` narrow it."""
-        require(request.user, "access-keys:read")
-        rows = live_keys().order_by("user__email", "name")
+        rows = any_keys(request.user).order_by("user__email", "name")
         if client_id := request.query_params.get("clientId"):
             rows = rows.filter(client_id=client_id[:64].replace("\x00", ""))
         if owner := request.query_params.get("createdBy"):

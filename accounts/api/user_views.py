@@ -15,11 +15,13 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from accounts.selectors import find_person, people
 from core.api.bodies import check_keys
+from core.api.errors import error_body
 from core.api.filters import filter_by, search, sort
 from core.api.listing import count_parameters, page_parameters, sort_parameters
 from core.api.pagination import paginate
 from core.api.shapes import Count
 from core.api.views import ApiView
+from core.errors import InvalidInput
 from core.filters import Filter
 
 FILTERS = (
@@ -136,5 +138,8 @@ class OwnPasswordView(ApiView):
         check_keys(body, ("currentPassword", "newPassword"))
         current = wire.read_text(body, "currentPassword", limit=1000)
         new = wire.read_text(body, "newPassword", limit=1000)
+        if not services.is_own_password(actor_of(request), current=current):
+            wrong = InvalidInput.of("currentPassword", "This is not your current password")
+            return Response(error_body(wrong), status=wrong.code)  # not raised: what counts it is kept
         self.write(lambda: services.change_own_password(actor_of(request), current=current, new=new))
         return Response({})

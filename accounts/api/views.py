@@ -64,12 +64,13 @@ def by_refresh_token(fields: Fields, request: Request) -> tokens.TokenPair:
     # Counted per address only: a token names no account before it is verified, and nobody may lock out the others.
     address = address_of(request._request)
     subject = f"refresh from {address}"
-    throttling.check_allowed(subject, address)
+    token = _required(fields, "refreshtoken")
+    throttling.count_attempt(subject, address)
     try:
-        user, key = tokens.verify(_required(fields, "refreshtoken"), "refresh")
+        user, key = tokens.verify(token, "refresh")
     except tokens.InvalidToken as error:
-        throttling.note_failure(subject, address)
         raise InvalidGrant from error
+    throttling.forgive(subject, address)
     count_request(key.client_id if key else user.email, address)
     return tokens.issue(user, key)
 
@@ -146,6 +147,8 @@ def _fields(body: Mapping[str, Any]) -> dict[str, str]:
 
 def _required(fields: Fields, *names: str) -> str:
     for name in names:
+        if "\x00" in fields.get(name, ""):
+            raise InvalidInput.of(name, "A string holds a NUL character", "text")
         if fields.get(name):
             return fields[name]
     raise InvalidInput.of(names[0], "Required parameter is missing", "a string that is not empty")

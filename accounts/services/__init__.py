@@ -25,6 +25,7 @@ from accounts.services.users import (
     create_user,
     delete_user,
     force_logout,
+    is_own_password,
     reset_password,
     set_enabled,
 )
@@ -32,7 +33,7 @@ from accounts.services.users import (
 __all__ = (
     "Group", "Identity", "change_own_password", "create_access_key", "create_first_administrator", "create_role",
     "create_service_account", "create_user", "delete_role", "delete_service_account", "delete_user", "force_logout",
-    "grant", "known_roles", "note_sign_in", "note_sign_out", "renew_access_key_secret", "renew_service_account_secret",
-    "reset_password", "revoke", "revoke_access_key", "set_enabled", "set_service_account_enabled", "update_role",
-    "user_of_identity", "verify_password", "verify_secret",
+    "grant", "is_own_password", "known_roles", "note_sign_in", "note_sign_out", "renew_access_key_secret",
+    "renew_service_account_secret", "reset_password", "revoke", "revoke_access_key", "set_enabled",
+    "set_service_account_enabled", "update_role", "user_of_identity", "verify_password", "verify_secret",
 )  # fmt: skip

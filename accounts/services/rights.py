@@ -2,11 +2,14 @@
 process's tokens, and every open page."""
 
 from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import transaction
 
 from accounts import tokens
 from accounts.audit import Actor
-from accounts.models import AccessRule, User, UserKind
-from accounts.permissions import Scope, require, rights_of, rules_of
+from accounts.models import AccessRule, ScopeType, User, UserKind
+from accounts.permissions import ADMINISTRATOR, Scope, require, rights_of, rules_of
 from accounts.scopes import scope_of
 from core import live
 
@@ -23,12 +26,25 @@ def require_all_of(actor: Actor, user: User) -> None:
         require_rights_of(actor, rule, scope_of(rule))
 
 
+def administrators() -> list[AccessRule]:
+    """The rules by which people who may sign in administrate the whole installation. Locked until the transaction
+    ends: of two acts at once that would leave nobody, the second one sees the first."""
+    rules = AccessRule.objects.select_for_update().filter(role=ADMINISTRATOR, scope_type=ScopeType.TENANT)
+    return list(rules.filter(user__is_active=True, user__kind=UserKind.PERSON).order_by("pk"))
+
+
 def rights_changed(users: Iterable[User]) -> None:
     """What `users` may do changed: streams are checked again when the transaction commits, tokens from now on."""
     for user in users:
         user.__dict__.pop("_cached_access_rules", None)
-        tokens.forget(user.pk)
+        forget_tokens(user.pk)
         live.publish(*live.row_topics(User._meta.label, user.pk))
+
+
+def forget_tokens(user_pk: UUID) -> None:
+    """Now, and once more after the commit: another request may read what was there before it meanwhile."""
+    tokens.forget(user_pk)
+    transaction.on_commit(lambda: tokens.forget(user_pk))
 
 
 def people_of_group(group: str) -> list[User]:

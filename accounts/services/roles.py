@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from accounts.audit import Actor, record
 from accounts.models import AccessRule, Role, User
-from accounts.permissions import Scope, require
+from accounts.permissions import TENANT, require
 from accounts.roles import BY_NAME, RIGHTS
 from accounts.services.rights import people_of_group, rights_changed
+from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
 
 NAME_LENGTH = 64
-TENANT = Scope()
 
 
 @transaction.atomic
@@ -24,11 +24,9 @@ def create_role(
     """A role of these rights. Nobody makes one of rights that they do not have everywhere themselves."""
     require(actor.user, "roles:create", TENANT)
     _check(actor, name, description, rights)
-    if name in BY_NAME or Role.objects.filter(name=name).exists():
-        raise Conflict(_("A role of this name exists already."))
-    role = Role.objects.create(
-        name=name, description=description, rights=sorted(rights), enabled=enabled, created_by=actor.user.email
-    )
+    role = Role(name=name, description=description, rights=sorted(rights), enabled=enabled)
+    role.created_by = actor.user.email
+    _save(role)
     record(actor, "create", role, after=_shown(role))
     return role
 
@@ -40,12 +38,10 @@ def update_role(
     """Change a role; it holds at once for everybody who has it."""
     require(actor.user, "roles:update", TENANT)
     _check(actor, name, description, rights)
-    if name in BY_NAME or Role.objects.filter(name=name).exclude(pk=role.pk).exists():
-        raise Conflict(_("A role of this name exists already."))
     before = _shown(role)
     role.name, role.description, role.rights, role.enabled = name, description, sorted(rights), enabled
     role.updated_at = timezone.now()
-    role.save()
+    _save(role)
     AccessRule.objects.filter(custom_role=role).update(role=name)
     after = _shown(role)
     changed = [key for key in after if before[key] != after[key]]
@@ -80,6 +76,14 @@ def _check(actor: Actor, name: str, description: str, rights: Collection[str]) -
         raise InvalidInput(faults)
     for right in sorted(rights):
         require(actor.user, right, TENANT)
+
+
+def _save(role: Role) -> None:
+    taken = _("A role of this name exists already.")
+    if role.name in BY_NAME:
+        raise Conflict(taken)
+    with unless_taken(taken):
+        role.save()
 
 
 def _holders(role: Role) -> list[User]:

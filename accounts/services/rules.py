@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.audit import Actor, record
-from accounts.models import AccessRule, Role, ScopeType, User
-from accounts.permissions import ADMINISTRATOR, require
+from accounts.models import AccessRule, Role, User
+from accounts.permissions import require
 from accounts.roles import BY_NAME
 from accounts.scopes import Target, scope_of
-from accounts.services.rights import people_of_group, require_rights_of, rights_changed
+from accounts.services.rights import administrators, people_of_group, require_rights_of, rights_changed
 from core.errors import Conflict, InvalidInput
 
 
@@ -42,10 +42,14 @@ def grant(actor: Actor, *, subject: User | Group, role: str, target: Target) -> 
     require_rights_of(actor, rule, target.scope)
     same = AccessRule.objects.filter(
         user=rule.user, group=rule.group, role=role, scope_type=rule.scope_type, scope_id=rule.scope_id
-    ).first()
-    if same is not None:
-        return same
-    rule.save()
+    )
+    if (there := same.first()) is not None:
+        return there
+    try:
+        with transaction.atomic():
+            rule.save(force_insert=True)
+    except IntegrityError:  # somebody else gave it in the same moment
+        return same.get()
     record(actor, "create", rule, after=_shown(rule), scope=target.scope)
     rights_changed(_concerned(rule))
     return rule
@@ -57,7 +61,7 @@ def revoke(actor: Actor, *, rule: AccessRule) -> None:
     scope = scope_of(rule)
     require(actor.user, "access_rules:delete", scope)
     require_rights_of(actor, rule, scope)
-    if _is_last_administrator(rule):
+    if [each.pk for each in administrators()] == [rule.pk]:
         raise Conflict(_("This is the last rule by which anybody may administrate the whole installation."))
     concerned = _concerned(rule)
     record(actor, "delete", rule, before=_shown(rule), scope=scope)
@@ -88,16 +92,6 @@ def _checked_group(name: str) -> str:
 
 def _concerned(rule: AccessRule) -> list[User]:
     return [rule.user] if rule.user else people_of_group(rule.group)
-
-
-def _is_last_administrator(rule: AccessRule) -> bool:
-    administrators = AccessRule.objects.filter(role=ADMINISTRATOR, scope_type=ScopeType.TENANT, user__is_active=True)
-    return (
-        rule.role == ADMINISTRATOR
-        and not administrators.exclude(pk=rule.pk).exists()
-        and bool(rule.user_id)
-        and (rule.scope_type == ScopeType.TENANT)
-    )
 
 
 def _shown(rule: AccessRule) -> dict[str, str]:

@@ -23,35 +23,37 @@ def verify_password(attempt: Attempt, password: str) -> User | None:
     Raises `TooManyFailures` before the password is looked at.
     """
     email = attempt.subject
-    try:
-        throttling.check_allowed(email, attempt.address)
-    except throttling.TooManyFailures:
-        record_attempt(attempt, SIGN_IN, reason="too many failures")
-        raise
+    _count(attempt)
     user = authenticate(username=email.strip().lower(), password=password)
     if not isinstance(user, User) or user.kind != UserKind.PERSON or not user.is_local:
-        throttling.note_failure(email, attempt.address)
         record_attempt(attempt, SIGN_IN, reason="wrong credentials")
         return None
-    throttling.forget_failures(email)
+    throttling.forgive(email, attempt.address)
     note_sign_in(attempt, user)
     return user
 
 
 def verify_secret(attempt: Attempt, secret: str) -> AccessKey | None:
     """The access key of the attempt's client id, if `secret` is its secret. Raises `TooManyFailures`."""
-    client_id = attempt.subject
-    throttling.check_allowed(client_id, attempt.address)
-    key = tokens.verify_access_key(client_id, secret)
+    _count(attempt)
+    key = tokens.verify_access_key(attempt.subject, secret)
     if key is None:
-        throttling.note_failure(client_id, attempt.address)
         record_attempt(attempt, SIGN_IN, reason="wrong credentials")
         return None
+    throttling.forgive(attempt.subject, attempt.address)
     named = replace(attempt, subject=key.user.email, subject_type=key.user.kind)
     with transaction.atomic():
         User.objects.filter(pk=key.user_id).update(last_login=timezone.now())
         record_attempt(named, SIGN_IN, outcome=Outcome.SUCCEEDED, reason=f"key {key.client_id}", user=key.user)
     return key
+
+
+def _count(attempt: Attempt) -> None:
+    try:
+        throttling.count_attempt(attempt.subject, attempt.address)
+    except throttling.TooManyFailures:
+        record_attempt(attempt, SIGN_IN, reason="too many failures")
+        raise
 
 
 @transaction.atomic

@@ -9,10 +9,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.audit import SECRET, Actor, record
-from accounts.models import AccessRule, ScopeType, User, UserKind
-from accounts.permissions import ADMINISTRATOR, require
-from accounts.services.rights import require_all_of, rights_changed
+from accounts import throttling
+from accounts.audit import SECRET, Actor, attempt_of, record, record_attempt
+from accounts.models import User, UserKind
+from accounts.permissions import TENANT, require
+from accounts.services.rights import administrators, require_all_of, rights_changed
+from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
 
 _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
@@ -22,16 +24,15 @@ TEMPORARY_BYTES = 15
 @transaction.atomic
 def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]:
     """A local user and their temporary password, which is not stored and must be changed at the first sign-in."""
-    require(actor.user, "users:create")
+    require(actor.user, "users:create", TENANT)
     email = email.strip().lower()
     if len(email) > 254 or not _EMAIL.match(email):
         raise InvalidInput.of("email", _("This is no e-mail address"), "name@example.org")
-    if User.objects.filter(email=email).exists():
-        raise Conflict(_("A user with this e-mail address exists already."))
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user = User(email=email, name=name.strip()[:200], created_by=actor.user.email, must_change_password=True)
     user.set_password(password)
-    user.save()
+    with unless_taken(_("A user with this e-mail address exists already.")):
+        user.save(force_insert=True)
     record(actor, "create", user, after={"email": email, "name": user.name, "password": SECRET})
     return user, password
 
@@ -40,7 +41,7 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
 def reset_password(actor: Actor, *, user: User) -> str:
     """A new temporary password. Sessions and tokens end. Raises `Conflict` for people of an identity provider,
     `NotPermitted` where they may more than the actor."""
-    require(actor.user, "users:update")
+    require(actor.user, "users:update", TENANT)
     require_all_of(actor, user)
     if not user.is_local:
         raise Conflict(_("The password of this person is kept by the identity provider."))
@@ -50,6 +51,18 @@ def reset_password(actor: Actor, *, user: User) -> str:
     _end_everything(user, "password", "must_change_password")
     record(actor, "reset-password", user, after={"password": SECRET})
     return password
+
+
+def is_own_password(actor: Actor, *, current: str) -> bool:
+    """Whether `current` is the person's password. A wrong one counts and is on record like one at the sign-in page:
+    ask outside of a transaction that is undone for it. Raises `TooManyFailures`."""
+    attempt = attempt_of(actor)
+    throttling.count_attempt(attempt.subject, attempt.address)
+    if not actor.user.check_password(current):
+        record_attempt(attempt, "reset-password", reason="wrong credentials", user=actor.user)
+        return False
+    throttling.forgive(attempt.subject, attempt.address)
+    return True
 
 
 @transaction.atomic
@@ -75,7 +88,7 @@ def change_own_password(actor: Actor, *, current: str, new: str) -> None:
 @transaction.atomic
 def force_logout(actor: Actor, *, user: User) -> None:
     """Every session, token and open stream of this user ends now."""
-    require(actor.user, "users:update")
+    require(actor.user, "users:update", TENANT)
     _end_everything(user)
     record(actor, "sign-out", user)
 
@@ -83,7 +96,7 @@ def force_logout(actor: Actor, *, user: User) -> None:
 @transaction.atomic
 def set_enabled(actor: Actor, *, user: User, enabled: bool) -> None:
     """Switch a person on or off; off ends everything of theirs, and keeps their access rules."""
-    require(actor.user, "users:update")
+    require(actor.user, "users:update", TENANT)
     if not enabled:
         _keep_an_administrator(actor, user)
     if user.is_active == enabled:
@@ -96,7 +109,7 @@ def set_enabled(actor: Actor, *, user: User, enabled: bool) -> None:
 @transaction.atomic
 def delete_user(actor: Actor, *, user: User) -> None:
     """Delete a person with their access rules and keys; what they made stays."""
-    require(actor.user, "users:delete")
+    require(actor.user, "users:delete", TENANT)
     _keep_an_administrator(actor, user)
     record(actor, "delete", user, before={"email": user.email, "name": user.name})
     rights_changed([user])
@@ -112,6 +125,5 @@ def _end_everything(user: User, *changed: str) -> None:
 def _keep_an_administrator(actor: Actor, user: User) -> None:
     if user.pk == actor.user.pk:
         raise Conflict(_("You cannot do this to your own account."))
-    rules = AccessRule.objects.filter(role=ADMINISTRATOR, scope_type=ScopeType.TENANT, user__is_active=True)
-    if rules.filter(user=user).exists() and not rules.exclude(user=user).exists():
+    if {rule.user_id for rule in administrators()} == {user.pk}:
         raise Conflict(_("This is the last person who may administrate the whole installation."))

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts import services
 from accounts.forms import KeyForm, NameForm
 from accounts.models import AccessKey, User
-from accounts.permissions import has_right, require
+from accounts.permissions import TENANT, has_right, require
 from accounts.requests import actor_of
-from accounts.selectors import find_any_key, find_own_key, find_service_account, live_keys, own_keys, service_accounts
+from accounts.selectors import any_keys, find_any_key, find_own_key, find_service_account, own_keys, service_accounts
 from accounts.tables import KEYS, SERVICE_ACCOUNTS
 from accounts.views import shared
 from accounts.views.rights import rights_context
@@ -28,7 +28,7 @@ def service_account_list(request: HttpRequest) -> HttpResponseBase:
     """Service accounts."""
     require(request.user, "service-account:read")
     table = build_table(request, service_accounts(request.user), SERVICE_ACCOUNTS)
-    context = {"may_create": has_right(request.user, "service-account:create")}
+    context = {"may_create": has_right(request.user, "service-account:create", TENANT)}
     return table_response(request, "accounts/service_account_list.html", table, context)
 
 
@@ -36,7 +36,7 @@ def service_account_list(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 def service_account_new(request: HttpRequest) -> HttpResponse:
     """A new one; its secret is shown once."""
-    require(request.user, "service-account:create")
+    require(request.user, "service-account:create", TENANT)
     form = NameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["name"]
@@ -62,8 +62,8 @@ def service_account_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "subject": account,
         "crumbs": [{"label": _("Service accounts"), "url": reverse(ACCOUNTS)}],
         "key": _key_of(account),
-        "may_update": has_right(request.user, "service-account:update"),
-        "may_delete": has_right(request.user, "service-account:delete"),
+        "may_update": has_right(request.user, "service-account:update", TENANT),
+        "may_delete": has_right(request.user, "service-account:delete", TENANT),
         "may_grant": has_right(request.user, "access_rules:create"),
         **rights_context(request, account),
     }
@@ -75,7 +75,7 @@ def service_account_detail(request: HttpRequest, pk: str) -> HttpResponse:
 def service_account_secret(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then shows a new secret once."""
     account = find_service_account(request.user, pk)
-    require(request.user, "service-account:update")
+    require(request.user, "service-account:update", TENANT)
     back = reverse("accounts:service-account-detail", args=[account.pk])
 
     def act() -> HttpResponse:
@@ -100,7 +100,7 @@ def service_account_enabled(request: HttpRequest, pk: str) -> HttpResponse:
 def service_account_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then deletes it."""
     account = find_service_account(request.user, pk)
-    require(request.user, "service-account:delete")
+    require(request.user, "service-account:delete", TENANT)
     context = {
         "title": _("Delete service account %(name)s") % {"name": account.name},
         "hits": shared.hits(_("its key, its tokens and its access rules"), icon="key"),
@@ -118,10 +118,8 @@ def service_account_delete(request: HttpRequest, pk: str) -> HttpResponse:
 def key_list(request: HttpRequest) -> HttpResponseBase:
     """One's own access keys; everybody's (`?of=all`) for who administrates them."""
     everybodys = request.GET.get("of") == "all"
-    if everybodys:
-        require(request.user, "access-keys:read")
-    table = build_table(request, live_keys() if everybodys else own_keys(request.user), KEYS)
-    context = {"everybodys": everybodys, "may_see_all": has_right(request.user, "access-keys:read")}
+    table = build_table(request, any_keys(request.user) if everybodys else own_keys(request.user), KEYS)
+    context = {"everybodys": everybodys, "may_see_all": has_right(request.user, "access-keys:read", TENANT)}
     return table_response(request, "accounts/key_list.html", table, context)
 
 
@@ -166,7 +164,7 @@ def key_delete(request: HttpRequest, pk: str) -> HttpResponse:
     try:
         key = find_own_key(request.user, pk)
     except NotFound:
-        if not has_right(request.user, "access-keys:delete"):
+        if not has_right(request.user, "access-keys:delete", TENANT):
             raise
         key = find_any_key(request.user, pk)
     context = {

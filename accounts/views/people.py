@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts import services
 from accounts.forms import UserForm
 from accounts.models import User
-from accounts.permissions import has_right, require
+from accounts.permissions import TENANT, has_right, require
 from accounts.requests import actor_of
 from accounts.selectors import find_person, live_keys, people
 from accounts.tables import USERS
@@ -28,7 +28,7 @@ def user_list(request: HttpRequest) -> HttpResponseBase:
     """People."""
     require(request.user, "users:read")
     table = build_table(request, people(request.user), USERS)
-    context = {"may_create": has_right(request.user, "users:create")}
+    context = {"may_create": has_right(request.user, "users:create", TENANT)}
     return table_response(request, "accounts/user_list.html", table, context)
 
 
@@ -36,7 +36,7 @@ def user_list(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 def user_new(request: HttpRequest) -> HttpResponse:
     """A new local person; the temporary password is shown once."""
-    require(request.user, "users:create")
+    require(request.user, "users:create", TENANT)
     form = UserForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -63,8 +63,9 @@ def user_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "subject": user,
         "crumbs": _crumbs(),
         "keys": live_keys().filter(user=user).order_by("name"),
-        "may_update": has_right(request.user, "users:update"),
-        "may_delete": has_right(request.user, "users:delete"),
+        "may_see_keys": user == request.user or has_right(request.user, "access-keys:read", TENANT),
+        "may_update": has_right(request.user, "users:update", TENANT),
+        "may_delete": has_right(request.user, "users:delete", TENANT),
         "may_grant": has_right(request.user, "access_rules:create"),
         **rights_context(request, user),
     }
@@ -76,7 +77,7 @@ def user_detail(request: HttpRequest, pk: str) -> HttpResponse:
 def user_password(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then shows a new temporary password once."""
     user = find_person(request.user, pk)
-    require(request.user, "users:update")
+    require(request.user, "users:update", TENANT)
 
     def act() -> HttpResponse:
         return _password_page(request, user, services.reset_password(actor_of(request), user=user))
@@ -91,7 +92,7 @@ def user_password(request: HttpRequest, pk: str) -> HttpResponse:
 def user_logout(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then ends every session, token and stream of the person's."""
     user = find_person(request.user, pk)
-    require(request.user, "users:update")
+    require(request.user, "users:update", TENANT)
     context = _confirm(user, _("Sign %(name)s out everywhere"), _("Sign out"))
     ends = shared.hits(_("every session, token and open page of theirs"), icon="log-out")
     lead = _("They can sign in again at once. It ends:")
@@ -116,7 +117,7 @@ def user_enable(request: HttpRequest, pk: str) -> HttpResponse:
 def user_disable(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then switches a person off."""
     user = find_person(request.user, pk)
-    require(request.user, "users:update")
+    require(request.user, "users:update", TENANT)
     context = _confirm(user, _("Disable %(name)s"), _("Disable"))
     ends = shared.hits(_("every session, token and open page of theirs"), icon="log-out")
     lead = _("Their access rules and keys are kept for when they are enabled again. It ends:")
@@ -131,7 +132,7 @@ def user_disable(request: HttpRequest, pk: str) -> HttpResponse:
 def user_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then deletes."""
     user = find_person(request.user, pk)
-    require(request.user, "users:delete")
+    require(request.user, "users:delete", TENANT)
     rules, keys = user.access_rules.count(), live_keys().filter(user=user).count()
     context = {
         **_confirm(user, _("Delete %(name)s"), _("Delete user")),

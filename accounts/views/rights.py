@@ -9,16 +9,24 @@ from django.views.decorators.http import require_GET
 from accounts.explaining import holdings, permissions, why
 from accounts.forms import scope_label
 from accounts.models import User
+from accounts.permissions import TENANT, has_right
 from accounts.role_words import ACTION_LABELS, RESOURCE_LABELS
 from accounts.roles import ACTIONS, RESOURCES
 from accounts.scopes import find_target, targets_for
 from core.errors import InvalidInput, NotPermitted
 
+RIGHT = "access_rules:read"
+
 
 def rights_context(request: HttpRequest, user: User) -> dict[str, Any]:
-    """For accounts/_rights.html: the rules of `user`, their rights, and the answer to `?right=…&scope=…`."""
-    held = holdings(user)
+    """For accounts/_rights.html: the rules of `user`, their rights, and the answer to `?right=…&scope=…`.
+
+    One's own, or with the right to read rules on the whole tenant: some of them would be a wrong answer.
+    """
     viewer = request.user
+    if viewer != user and not has_right(viewer, RIGHT, TENANT):
+        return {"hidden": RIGHT}
+    held = holdings(user)
     targets = targets_for(viewer, "project:read") if isinstance(viewer, User) else []
     return {
         "held": held,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts import services
 from accounts.forms import RoleForm
 from accounts.models import Role
-from accounts.permissions import has_right, require
+from accounts.permissions import TENANT, has_right, require
 from accounts.requests import actor_of
 from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
@@ -34,7 +34,7 @@ def role_list(request: HttpRequest) -> HttpResponse:
     context = {
         "custom": Role.objects.annotate(rule_count=Count("access_rules")).order_by("name"),
         "predefined": PREDEFINED,
-        "may_create": has_right(request.user, "roles:create"),
+        "may_create": has_right(request.user, "roles:create", TENANT),
     }
     return render(request, "accounts/role_list.html", context)
 
@@ -56,7 +56,7 @@ def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def role_new(request: HttpRequest) -> HttpResponse:
     """A role of rights; `?of=` copies those of a predefined one."""
-    require(request.user, "roles:create")
+    require(request.user, "roles:create", TENANT)
     form, rights = RoleForm(request.POST or None, initial={"enabled": True}), _sent(request)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -88,7 +88,7 @@ def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
     form = RoleForm(request.POST or None, initial=initial)
     rights = _sent(request) if request.method == "POST" else frozenset(role.rights)
     if request.method == "POST":
-        require(request.user, "roles:update")
+        require(request.user, "roles:update", TENANT)
         if form.is_valid():
             made = shared.save(form, lambda: _update(request, role, form.cleaned_data, rights))
             if made is not None:
@@ -113,7 +113,7 @@ def _update(request: HttpRequest, role: Role, data: dict[str, Any], rights: froz
 @require_http_methods(["GET", "HEAD", "POST"])
 def role_delete(request: HttpRequest, pk: str) -> HttpResponse:
     """Asks, then deletes a role that nobody has."""
-    require(request.user, "roles:delete")
+    require(request.user, "roles:delete", TENANT)
     role = _find(pk)
     context = {
         "title": _("Delete role %(name)s") % {"name": role.name},
@@ -157,8 +157,8 @@ def _form_page(
         "matrix": matrix(rights),
         "heads": action_labels(),
         "crumbs": _crumbs(),
-        "may_save": has_right(request.user, right),
-        "may_delete": role is not None and has_right(request.user, "roles:delete"),
+        "may_save": has_right(request.user, right, TENANT),
+        "may_delete": role is not None and has_right(request.user, "roles:delete", TENANT),
     }
     return render(request, "accounts/role_form.html", context, status=422 if request.method == "POST" else 200)
 

@@ -18,7 +18,14 @@ from accounts.audit import Actor, record_attempt
 from accounts.forms import PasswordForm, SignInForm
 from accounts.models import User
 from accounts.requests import actor_of, attempt_of
-from accounts.services import change_own_password, note_sign_in, note_sign_out, user_of_identity, verify_password
+from accounts.services import (
+    change_own_password,
+    is_own_password,
+    note_sign_in,
+    note_sign_out,
+    user_of_identity,
+    verify_password,
+)
 from accounts.throttling import TooManyFailures
 from accounts.views import shared
 from core.errors import NotFound
@@ -118,7 +125,9 @@ def own_password(request: HttpRequest) -> HttpResponse:
     form, actor = PasswordForm(request.POST or None), actor_of(request)
     if request.method == "POST" and form.is_valid():
         current, new = form.cleaned_data["currentPassword"], form.cleaned_data["newPassword"]
-        if shared.save(form, lambda: _change(actor, current, new)):
+        if not is_own_password(actor, current=current):
+            form.add_error("currentPassword", _("This is not your current password"))
+        elif shared.save(form, lambda: _change(actor, current, new)):
             login(request, User.objects.get(pk=actor.user.pk))
             messages.success(request, _("Your password is changed."))
             return redirect("overview")
