@@ -7,21 +7,22 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import has_right
 from accounts.tables import SOURCES
+from clusters.kept import kept
 from clusters.live import read_log
-from clusters.models import ClusterEvent, Pod
+from clusters.models import ClusterEvent
 from clusters.presenting import stale_sentences
-from clusters.selectors import watch_state
+from clusters.selectors import observed_version, watch_state
 from core.errors import NotFound
 from core.templatetags.quantities import number
 from workloads import observed, selectors
 from workloads.document import dump
-from workloads.drawing import Drawing, draw
+from workloads.drawing import Drawing, draw, own_gpus, without
 from workloads.graph import parse_graph
 from workloads.models import DesiredPhase, Workload
 from workloads.reconcile.preview import rendered_manifest
@@ -41,7 +42,7 @@ LOG_LINES = 500
 def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
     """Its gang, where it stands or why it waits, and its conditions."""
     workload = selectors.workload_of(request.user, pk)
-    pods = list(observed.pods_of(workload))
+    pods = Paginator(observed.pods_of(workload), PODS_A_PAGE).get_page(request.GET.get("pods"))
     reason = workload.waiting_reason or {}
     context = {
         **head(request, workload, "overview"),
@@ -51,9 +52,9 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "permanent": is_permanent(reason),
         **why_context(request.user, workload),
         "conditions": [condition_view(condition) for condition in workload.conditions],
-        "pods": Paginator(pods, PODS_A_PAGE).get_page(request.GET.get("pods")),
-        "pod_count": len(pods),
-        "drawing": drawing(workload, pods),
+        "pods": pods,
+        "pod_count": pods.paginator.count,
+        "drawing": drawing(request.user, workload),
         "other_topology": other_topology(workload),
         "events": timeline(list(observed.events_of(workload)[:50]))[:8],
     }
@@ -223,15 +224,22 @@ def other_topology(workload: Workload) -> str:
     return _("It asks for one %(place)s of topology %(topology)s; the node pool now has %(poolTopology)s.") % names
 
 
-def drawing(workload: Workload, pods: Sequence[Pod]) -> Drawing | None:
-    """The nodes of the pool, in the topology in which it asks for a place, with its pods on them; None without one."""
+def drawing(user: selectors.Person, workload: Workload) -> Drawing | None:
+    """The pool in the topology in which it asks for a place, with its pods on it; None without one. Of a large cluster
+    it is kept until a node or pod changes."""
     graph = parse_graph(workload.manifest)
-    asked = asked_of(workload, graph)
-    if not asked.levels:
+    levels = asked_of(workload, graph).levels
+    if not levels:
         return None
-    tree = observed.pool_tree(workload.node_pool, asked.levels)
     roles = [component.name for component in graph.components if component.gpus_each]
-    return draw(tree, observed.pod_facts(pods), roles, (workload.placement or {}).get("domains", ()))
+    key = ("workload drawn", workload.pk, workload.generation, levels, get_language())
+    return kept(key, observed_version(user, workload.cluster), lambda: _drawn(workload, levels, roles))
+
+
+def _drawn(workload: Workload, levels: Sequence[str], roles: Sequence[str]) -> Drawing | None:
+    own = own_gpus(observed.pod_facts(observed.pods_of(workload)))
+    facts = without(observed.pool_facts(workload.node_pool), own)
+    return draw(levels, facts, own, roles, (workload.placement or {}).get("domains", ()))
 
 
 def timeline(events: Sequence[ClusterEvent]) -> list[dict[str, Any]]:

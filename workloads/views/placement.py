@@ -1,7 +1,6 @@
 """The live placement preview beside a submission: fetched as the form changes, the newest request wins."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +13,6 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from accounts.permissions import require
 from accounts.requests import actor_of
-from clusters.kept import LARGE_NODES
-from clusters.models import Node
 from core.errors import InvalidInput
 from topology.tree import domain_tree
 from workloads import placement_words as words
@@ -23,12 +20,10 @@ from workloads import selectors
 from workloads.agreement_words import agreement_line
 from workloads.checks import Submission
 from workloads.drawing import Drawing, draw
-from workloads.drawing_summary import draw_summary
 from workloads.forms import read_page
 from workloads.observed import pool_facts
 from workloads.placement import placement_preview
 from workloads.placement_alternatives import full_preview
-from workloads.progress import PodFacts
 from workloads.room import Need, shortage
 from workloads.services import read_draft
 from workloads.words import place_word, reason_sentence
@@ -145,30 +140,15 @@ def _is_of(subgroup: str, component: str) -> bool:
 
 
 def drawing(submission: Submission, preview: Json) -> Drawing | None:
-    """The pool's tree with the pods where they would stand, in summary where the cluster is large; None without
-    topology or places, and for edits, whose pods still stand there: the table says the same."""
+    """The pool with the pods where they would stand; None without topology or places, and for edits, whose pods still
+    stand there: the table says the same."""
     levels, nodes = submission.levels, preview.get("nodes") or ()
     if not levels or not nodes or submission.workload is not None:
         return None
     roles = [component.name for component in submission.graph.components if component.gpus_each]
     each = {component.name: component.gpus_each for component in submission.graph.components}
-    if Node.objects.filter(cluster=submission.project.cluster_id).count() > LARGE_NODES:
-        own = {
-            node["node"]: {
-                part["name"]: part["pods"] * each.get(part["name"], Decimal(0)) for part in node["components"]
-            }
-            for node in nodes
-        }
-        return draw_summary(levels, pool_facts(submission.pool), own, roles)
-    pods = [
-        PodFacts("", part["name"], "Pending", False, node["node"], each.get(part["name"], Decimal(0)))
+    own = {
+        node["node"]: {part["name"]: part["pods"] * each.get(part["name"], Decimal(0)) for part in node["components"]}
         for node in nodes
-        for part in node["components"]
-        for _ in range(part["pods"])
-    ]
-    taken = {node["node"]: Decimal(str(node["gpus"])) for node in nodes}
-    facts = [
-        replace(node, allocated=min(node.allocated + taken.get(node.name, Decimal(0)), Decimal(node.gpus)))
-        for node in pool_facts(submission.pool)
-    ]
-    return draw(domain_tree(levels, facts), pods, roles)
+    }
+    return draw(levels, pool_facts(submission.pool), own, roles)
