@@ -20,20 +20,30 @@ def key_of(obj: Object) -> Key:
     return metadata.get("namespace", ""), metadata["name"]
 
 
+def mapping_of(value: Any) -> Object:
+    """The value where it is a mapping, else an empty one: without a schema, a field may hold anything."""
+    return value if isinstance(value, dict) else {}
+
+
+def entries_of(value: Any) -> list[Object]:
+    """The mappings of a list; none of what is no list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
 def labels_of(obj: Object) -> Mapping[str, str]:
-    return obj["metadata"].get("labels") or {}
+    return mapping_of(obj["metadata"].get("labels"))
 
 
 def annotations_of(obj: Object) -> Mapping[str, str]:
-    return obj["metadata"].get("annotations") or {}
+    return mapping_of(obj["metadata"].get("annotations"))
 
 
 def spec_of(obj: Object) -> Object:
-    return obj.get("spec") or {}
+    return mapping_of(obj.get("spec"))
 
 
 def status_of(obj: Object) -> Object:
-    return obj.get("status") or {}
+    return mapping_of(obj.get("status"))
 
 
 def is_deleting(obj: Object) -> bool:
@@ -42,7 +52,7 @@ def is_deleting(obj: Object) -> bool:
 
 def controller_of(obj: Object) -> Object | None:
     """The ownerReference with `controller: true`, or None."""
-    for reference in obj["metadata"].get("ownerReferences") or ():
+    for reference in entries_of(obj["metadata"].get("ownerReferences")):
         if reference.get("controller"):
             return dict(reference)
     return None
@@ -60,8 +70,13 @@ def owner_reference(owner: Object, kind: Kind) -> Object:
     }
 
 
+def conditions_of(obj: Object) -> list[Object]:
+    """The status' conditions that are objects with a type."""
+    return [entry for entry in entries_of(status_of(obj).get("conditions")) if isinstance(entry.get("type"), str)]
+
+
 def find_condition(obj: Object, condition_type: str) -> Object | None:
-    for condition in status_of(obj).get("conditions") or ():
+    for condition in conditions_of(obj):
         if condition.get("type") == condition_type:
             return dict(condition)
     return None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clusters.kinds import Kind
-from clusters.operators.objects import contains, key_of, merged_conditions, status_of
+from clusters.operators.objects import conditions_of, contains, key_of, merged_conditions, status_of
 from core.moments import rfc3339
 from simulator.actors.events import EventRecorder
 from simulator.actors.informer import InformerSet
@@ -80,7 +80,7 @@ class Context:
 
     async def put_status(self, kind: Kind, obj: Object, status: Object, conditions: Iterable[Object] = ()) -> bool:
         """Merges `status` and conditions (by type) into the object's status; False when it says so already."""
-        merged = merged_conditions(status_of(obj).get("conditions") or (), conditions, self.timestamp())
+        merged = merged_conditions(conditions_of(obj), conditions, self.timestamp())
         wanted: dict[str, Any] = {**status, "conditions": merged} if merged else dict(status)
         if contains(status_of(obj), wanted):
             return False

@@ -39,6 +39,7 @@ class Controller:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.queue: WorkQueue[Key] = WorkQueue()
+        self._complained: set[Key] = set()
         self.setup()
 
     def setup(self) -> None:
@@ -85,14 +86,21 @@ class Controller:
             except (KubeError, OSError) as error:
                 log.debug("%s %s: %s", type(self).__name__, key, error)
                 self.queue.retry(key)
-            except Exception:
+            except Exception as error:
                 # The edge of an operator process: one object that cannot be handled must not stop the others.
-                log.exception("%s cannot handle %s", type(self).__name__, key)
+                self._complain(key, error)
                 self.queue.retry(key)
             else:
                 self.queue.forget(key)
+                self._complained.discard(key)
                 if again is not None:
                     self.queue.add_after(key, again)
             finally:
                 self.queue.done(key)
             await asyncio.sleep(0)  # an in-process client never waits: let the API server answer others in between
+
+    def _complain(self, key: Key, error: Exception) -> None:
+        """Logs the error once until the object could be handled."""
+        if key not in self._complained:
+            self._complained.add(key)
+            log.error("%s cannot handle %s", type(self).__name__, "/".join(filter(None, key)), exc_info=error)

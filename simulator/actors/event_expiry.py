@@ -1,6 +1,7 @@
 """Events are kept for an hour, as kube-apiserver's `--event-ttl` has it. Leave it out beside a real API server."""
 
 import asyncio
+import contextlib
 import logging
 
 from clusters.kinds import EVENT
@@ -36,6 +37,9 @@ class EventExpiry:
 
 
 def last_seen(event: Object) -> float:
-    """Seconds since the epoch. Raises ValueError for a time nobody can read."""
-    moment = event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"]
-    return parse_timestamp(moment).timestamp()
+    """Seconds since the epoch; since it was made, of an event whose own times nobody can read."""
+    for moment in (event.get("lastTimestamp"), event.get("eventTime")):
+        if isinstance(moment, str) and moment:
+            with contextlib.suppress(ValueError):
+                return parse_timestamp(moment).timestamp()
+    return parse_timestamp(event["metadata"]["creationTimestamp"]).timestamp()

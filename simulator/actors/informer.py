@@ -42,6 +42,7 @@ class Informer:
         self._indexers: dict[str, Indexer] = {}
         self._indices: dict[str, dict[str, set[Key]]] = {}
         self._callbacks: list[OnChange] = []
+        self._complained: set[tuple[Key, str]] = set()
 
     def get(self, key: Key) -> Object | None:
         return self._objects.get(key)
@@ -153,29 +154,45 @@ class Informer:
             return
         self._reindex(key, old, None)
         self._tell(old, None)
+        self._complained = {each for each in self._complained if each[0] != key}
 
     def _tell(self, old: Object | None, new: Object | None) -> None:
-        for callback in self._callbacks:
+        for number, callback in enumerate(self._callbacks):
             try:
                 callback(old, new)
-            except Exception:
+            except Exception as error:
                 # The edge of every actor: an object that one of them cannot read must not end the cache of all.
-                log.exception("%s cannot be taken in: %s", self.kind.kind, key_of(new or old or {}))
+                self._complain(key_of(new or old or {}), f"cannot be taken in by reader {number}", error)
+
+    def _complain(self, key: Key, what: str, error: Exception) -> None:
+        """Logs the error once for each object and reader."""
+        if (key, what) not in self._complained:
+            self._complained.add((key, what))
+            log.error("%s %s %s", self.kind.kind, "/".join(filter(None, key)), what, exc_info=error)
 
     def _reindex(self, key: Key, old: Object | None, new: Object | None) -> None:
         for name in self._indexers:
             self._index(name, key, old, new)
 
     def _index(self, name: str, key: Key, old: Object | None, new: Object | None) -> None:
-        indexer, index = self._indexers[name], self._indices[name]
-        before = set(indexer(old)) if old is not None else set()
-        after = set(indexer(new)) if new is not None else set()
+        index = self._indices[name]
+        before = self._values(name, key, old)
+        after = self._values(name, key, new)
         for value in before - after:
             index[value].discard(key)
             if not index[value]:
                 del index[value]
         for value in after - before:
             index.setdefault(value, set()).add(key)
+
+    def _values(self, name: str, key: Key, obj: Object | None) -> set[str]:
+        """What the indexer yields; nothing for an object that it cannot read, which no index holds then."""
+        try:
+            return set(self._indexers[name](obj)) if obj is not None else set()
+        except Exception as error:
+            # The same edge: the indexers are the actors' own.
+            self._complain(key, f"cannot be indexed by {name}", error)
+            return set()
 
 
 class InformerSet:

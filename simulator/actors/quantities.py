@@ -1,5 +1,6 @@
 """Kubernetes quantities: `500m`, `2`, `64Gi`, `1.5G`, `1e3` to exact decimals and back. Pure."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -60,8 +61,13 @@ def format_quantity(amount: Decimal) -> str:
     return f"{int((amount * 1000).to_integral_value())}m"
 
 
-def parse_amounts(resources: Mapping[str, object] | None) -> Amounts:
-    return {name: parse_quantity(value) for name, value in (resources or {}).items()}
+def parse_amounts(resources: object) -> Amounts:
+    """Amounts by name, without those that are no quantity."""
+    amounts: Amounts = {}
+    for name, value in resources.items() if isinstance(resources, Mapping) else ():
+        with contextlib.suppress(ValueError):
+            amounts[name] = parse_quantity(value)
+    return amounts
 
 
 def add(total: Amounts, more: Mapping[str, Decimal]) -> None:

@@ -1,7 +1,7 @@
 """DynamoGraphDeployment between v1alpha1 and v1beta1 (stored). What the other version cannot say is kept beside.
 
 Field table: `dynamo.md` §2.2 and §2.3 of the reference. Both directions cope with partial objects, so that a
-server-side apply in either version can be converted.
+server-side apply in either version can be converted, and leave out parts that are of another type than declared.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from clusters.operators.objects import entries_of, mapping_of
 from simulator.client import Object
 
 GROUP = "nvidia.com"
@@ -39,16 +40,16 @@ def to_v1beta1(body: Object) -> Object:
     if isinstance(status, dict):
         result["status"] = _renamed(status, {"services": "components"})
     if kept:
-        metadata = body.get("metadata") or {}
-        annotations = {**(metadata.get("annotations") or {}), KEPT: msgspec.json.encode(kept).decode()}
+        metadata = mapping_of(body.get("metadata"))
+        annotations = {**mapping_of(metadata.get("annotations")), KEPT: msgspec.json.encode(kept).decode()}
         result["metadata"] = {**metadata, "annotations": annotations}
     return result
 
 
 def to_v1alpha1(body: Object) -> Object:
     """A stored v1beta1 graph as v1alpha1."""
-    metadata = dict(body.get("metadata") or {})
-    annotations = dict(metadata.get("annotations") or {})
+    metadata = dict(mapping_of(body.get("metadata")))
+    annotations = dict(mapping_of(metadata.get("annotations")))
     kept = _kept(annotations.pop(KEPT, ""))
     if annotations:
         metadata["annotations"] = annotations
@@ -77,23 +78,21 @@ def _spec_up(spec: Object, kept: dict[str, Any]) -> Object:
     if isinstance(spec.get("topologyConstraint"), dict):
         result["topologyConstraint"] = _renamed(spec["topologyConstraint"], {"topologyProfile": "clusterTopologyName"})
     if "services" in spec:
-        services = spec["services"] or {}
-        result["components"] = [_component(name, service or {}, kept) for name, service in services.items()]
+        services = mapping_of(spec["services"])
+        result["components"] = [_component(name, mapping_of(service), kept) for name, service in services.items()]
     return result
 
 
 def _spec_down(spec: Object, kept: dict[str, Any]) -> Object:
     result = {key: value for key, value in spec.items() if key not in ("components", "env", "topologyConstraint")}
-    result.update(kept.get("", {}))
+    result.update(mapping_of(kept.get("")))
     if "env" in spec:
         result["envs"] = spec["env"]
     if isinstance(spec.get("topologyConstraint"), dict):
         result["topologyConstraint"] = _renamed(spec["topologyConstraint"], {"clusterTopologyName": "topologyProfile"})
     if "components" in spec:
-        components = spec["components"] or []
-        result["services"] = {
-            item.get("name", ""): _service(item, kept.get(item.get("name", ""), {})) for item in components
-        }
+        named = [(str(item.get("name", "")), item) for item in entries_of(spec["components"])]
+        result["services"] = {name: _service(item, mapping_of(kept.get(name))) for name, item in named}
     return result
 
 
@@ -123,21 +122,21 @@ def _component(name: str, service: Object, kept: dict[str, Any]) -> Object:
 
 
 def _template_up(service: Object) -> Object:
-    extra = dict(service.get("extraPodSpec") or {})
-    main = dict(extra.pop("mainContainer", None) or {})
+    extra = dict(mapping_of(service.get("extraPodSpec")))
+    main = dict(mapping_of(extra.pop("mainContainer", None)))
     if "envs" in service:
-        main["env"] = [*service["envs"], *(main.get("env") or [])]
+        main["env"] = [*entries_of(service["envs"]), *entries_of(main.get("env"))]
     secret = service.get("envFromSecret")
     if secret:
-        main["envFrom"] = [*(main.get("envFrom") or []), {"secretRef": {"name": secret}}]
+        main["envFrom"] = [*entries_of(main.get("envFrom")), {"secretRef": {"name": secret}}]
     for probe in ("livenessProbe", "readinessProbe"):
         if probe in service:
             main[probe] = service[probe]
-    resources = _resources_up(service.get("resources"))
+    resources = _resources_up(mapping_of(service.get("resources")))
     if resources:
         main["resources"] = resources
     if main:
-        sidecars = [item for item in extra.get("containers") or [] if item.get("name") != "main"]
+        sidecars = [item for item in entries_of(extra.get("containers")) if item.get("name") != "main"]
         extra["containers"] = [{**main, "name": "main"}, *sidecars]
     template: Object = {"spec": extra} if extra else {}
     metadata = _metadata_up(service)
@@ -147,27 +146,27 @@ def _template_up(service: Object) -> Object:
 
 
 def _metadata_up(service: Object) -> Object:
-    extra = service.get("extraPodMetadata") or {}
+    extra = mapping_of(service.get("extraPodMetadata"))
     metadata: Object = {}
     for field in ("labels", "annotations"):
-        merged = {**(service.get(field) or {}), **(extra.get(field) or {})}
+        merged = {**mapping_of(service.get(field)), **mapping_of(extra.get(field))}
         if merged:
             metadata[field] = merged
     return metadata
 
 
-def _resources_up(resources: Any) -> Object:
+def _resources_up(resources: Object) -> Object:
     result: Object = {}
     for kind in ("requests", "limits"):
-        given = (resources or {}).get(kind)
+        given = resources.get(kind)
         if not isinstance(given, dict):
             continue
-        name = given.get("gpuType") or _GPU
-        amounts = {**(given.get("custom") or {}), **{key: given[key] for key in ("cpu", "memory") if key in given}}
+        name = str(given.get("gpuType") or _GPU)
+        amounts = {**mapping_of(given.get("custom")), **{key: given[key] for key in ("cpu", "memory") if key in given}}
         if "gpu" in given:
             amounts[name] = given["gpu"]
         result[kind] = amounts
-    if (resources or {}).get("claims"):
+    if resources.get("claims"):
         result["claims"] = resources["claims"]
     return result
 
@@ -185,21 +184,21 @@ def _service(component: Object, kept: Object) -> Object:
         result["sharedMemory"] = {"disabled": True} if str(size) == "0" else {"size": size}
     if "scalingAdapter" in component:
         result["scalingAdapter"] = {"enabled": True}
-    _template_down(component.get("podTemplate") or {}, result, kept)
+    _template_down(mapping_of(component.get("podTemplate")), result, kept)
     return result
 
 
 def _template_down(template: Object, result: Object, kept: Object) -> None:
     for field in ("labels", "annotations"):
-        values = dict((template.get("metadata") or {}).get(field) or {})
-        own = kept.get(field) or {}
+        values = mapping_of(mapping_of(template.get("metadata")).get(field))
+        own = mapping_of(kept.get(field))
         if own:
             result[field] = own
         rest = {key: value for key, value in values.items() if own.get(key) != value}
         if rest:
             result.setdefault("extraPodMetadata", {})[field] = rest
-    spec = dict(template.get("spec") or {})
-    containers = spec.pop("containers", None) or []
+    spec = dict(mapping_of(template.get("spec")))
+    containers = entries_of(spec.pop("containers", None))
     main = next((dict(item) for item in containers if item.get("name") == "main"), None)
     others = [item for item in containers if item.get("name") != "main"]
     if others:
@@ -214,7 +213,7 @@ def _template_down(template: Object, result: Object, kept: Object) -> None:
 
 
 def _main_down(main: Object, result: Object, kept: Object) -> None:
-    resources = main.pop("resources", None)
+    resources = mapping_of(main.pop("resources", None))
     if resources:
         result["resources"] = _resources_down(resources)
     for probe in ("livenessProbe", "readinessProbe"):
@@ -222,7 +221,7 @@ def _main_down(main: Object, result: Object, kept: Object) -> None:
             main.pop(probe, None)
     secret = kept.get("envFromSecret")
     if secret:
-        sources = [item for item in main.get("envFrom") or [] if item != {"secretRef": {"name": secret}}]
+        sources = [item for item in entries_of(main.get("envFrom")) if item != {"secretRef": {"name": secret}}]
         main.pop("envFrom", None)
         if sources:
             main["envFrom"] = sources

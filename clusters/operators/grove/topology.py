@@ -4,15 +4,24 @@ from collections.abc import Iterable, Mapping
 
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.operators.grove.names import KAI_SCHEDULER
-from clusters.operators.objects import Object, controller_of, owner_reference, spec_of, without_empty
+from clusters.operators.objects import (
+    Object,
+    controller_of,
+    entries_of,
+    mapping_of,
+    owner_reference,
+    spec_of,
+    without_empty,
+)
 
 Bindings = Mapping[str, Object]
 """ClusterTopologyBindings by name."""
 
 
 def domain_keys(binding: Object) -> dict[str, str]:
-    """Domain name → node-label key, broadest first."""
-    return {level["domain"]: level["key"] for level in spec_of(binding).get("levels") or ()}
+    """Domain name → node-label key, broadest first; without levels that lack one of them."""
+    pairs = [(level.get("domain"), level.get("key")) for level in entries_of(spec_of(binding).get("levels"))]
+    return {domain: key for domain, key in pairs if isinstance(domain, str) and isinstance(key, str)}
 
 
 def constraint_name(constraint: Object | None) -> str:
@@ -31,11 +40,10 @@ def topology_name(template: Object) -> str:
 
 def constraints_of(template: Object) -> Iterable[Object]:
     """Every constraint of the template: its own, those of scaling groups, those of cliques."""
-    if template.get("topologyConstraint"):
-        yield template["topologyConstraint"]
-    for part in [*(template.get("podCliqueScalingGroups") or ()), *(template.get("cliques") or ())]:
-        if part.get("topologyConstraint"):
-            yield part["topologyConstraint"]
+    parts = [*entries_of(template.get("podCliqueScalingGroups")), *entries_of(template.get("cliques"))]
+    for part in (template, *parts):
+        if constraint := mapping_of(part.get("topologyConstraint")):
+            yield constraint
 
 
 def pack_constraint(constraint: Object | None, keys: Mapping[str, str]) -> Object | None:
@@ -83,7 +91,7 @@ def drift(binding: Object, topology: Object | None) -> str:
     owner = controller_of(topology)
     if binds_itself(binding) and (owner is None or owner.get("uid") != binding["metadata"]["uid"]):
         return f"KAI Topology {name} is not owned by ClusterTopologyBinding {binding['metadata']['name']}"
-    levels = [level["nodeLabel"] for level in spec_of(topology).get("levels") or ()]
+    levels = [level.get("nodeLabel") for level in entries_of(spec_of(topology).get("levels"))]
     if levels != list(domain_keys(binding).values()):
         return f"levels of KAI Topology {name} differ from the binding: {levels}"
     return ""
@@ -111,7 +119,7 @@ def binding_status(binding: Object, topology: Object | None) -> tuple[Object, Ob
 
 
 def _reference(binding: Object) -> str:
-    for entry in spec_of(binding).get("schedulerTopologyBindings") or ():
+    for entry in entries_of(spec_of(binding).get("schedulerTopologyBindings")):
         if entry.get("schedulerName") == KAI_SCHEDULER:
             return str(entry.get("topologyReference") or "")
     return ""

@@ -8,6 +8,7 @@ from simulator.client import Object
 
 NAMESPACE = "kai-scheduler"
 PORT = 8080
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def service_name(pool: str) -> str:
@@ -17,7 +18,7 @@ def service_name(pool: str) -> str:
 
 def fair_share_metrics(shares: Mapping[str, Resources], queues: Iterable[Object]) -> str:
     """Gauges in GPUs, cores and GB (10^9 bytes). `queue_name` is the display name where there is one."""
-    shown = {queue["metadata"]["name"]: spec_of(queue).get("displayName") or "" for queue in queues}
+    shown = {queue["metadata"]["name"]: str(spec_of(queue).get("displayName") or "") for queue in queues}
     lines = []
     for resource in ("gpu", "cpu_cores", "memory_gb"):
         name = f"kai_queue_fair_share_{resource}"
@@ -29,7 +30,7 @@ def fair_share_metrics(shares: Mapping[str, Resources], queues: Iterable[Object]
                 "queue_metadata_name": queue,
                 "queue_display_name": display,
             }
-            text = ",".join(f'{key}="{value}"' for key, value in labels.items())
+            text = ",".join(f'{key}="{value.translate(_ESCAPES)}"' for key, value in labels.items())
             lines.append(f"{name}{{{text}}} {_amount(share, resource):g}")
     return "\n".join(lines) + "\n"
 

@@ -73,11 +73,11 @@ class Exporters:
         self._proxies[key] = partial(self._kai, pool)
 
     def _on_shard(self, old: Object | None, new: Object | None) -> None:
-        pool = spec_of(new).get("partitionLabelValue") if new is not None else ""
+        pool = _pool_of(new) if new is not None else ""
         if pool:
             self._serve_shard(pool)
         elif new is None and old is not None:
-            name = kai_metrics.service_name(spec_of(old).get("partitionLabelValue") or "")
+            name = kai_metrics.service_name(_pool_of(old))
             self._proxies.pop(("services", kai_metrics.NAMESPACE, name, kai_metrics.PORT), None)
 
     async def _kai(self, pool: str, method: str, path: str, query: str, body: bytes) -> Answer:
@@ -208,6 +208,11 @@ def _occupies(pod: Object) -> bool:
 def _ready_since(pod: Object, now: float) -> float:
     moment = (find_condition(pod, "Ready") or {}).get("lastTransitionTime")
     return parse_timestamp(moment).timestamp() if moment else now
+
+
+def _pool_of(shard: Object) -> str:
+    value = spec_of(shard).get("partitionLabelValue")
+    return value if isinstance(value, str) else ""
 
 
 def _service_of(pod: Object) -> list[str]:

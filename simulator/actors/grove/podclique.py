@@ -5,7 +5,7 @@ from clusters.operators.grove import names
 from clusters.operators.grove.cliques import generation_hash
 from clusters.operators.grove.defaults import defaulted_spec
 from clusters.operators.grove.pods import free_indices, is_gated, pod_manifest
-from clusters.operators.objects import Key, is_deleting, key_of, labels_of, spec_of, status_of
+from clusters.operators.objects import Key, entries_of, is_deleting, key_of, labels_of, spec_of, status_of
 from simulator.actors.controller import Controller
 from simulator.actors.grove.status import clique_status, is_ready
 from simulator.client import Object
@@ -149,7 +149,7 @@ class PodCliqueController(Controller):
         return found
 
     def _cliques_of_gang(self, gang: Object) -> list[Key]:
-        names_of_cliques = [group["name"] for group in spec_of(gang).get("podgroups") or ()]
+        names_of_cliques = [group.get("name", "") for group in entries_of(spec_of(gang).get("podgroups"))]
         return [(gang["metadata"]["namespace"], name) for name in names_of_cliques]
 
     def _cliques_waiting_for(self, clique: Object) -> list[Key]:

@@ -21,7 +21,7 @@ from clusters.operators.grove.gangs import pod_gangs
 from clusters.operators.grove.kai_backend import pod_group
 from clusters.operators.grove.pods import start_order_token
 from clusters.operators.grove.topology import Bindings, reference, topology_name
-from clusters.operators.objects import Key, is_deleting, key_of, labels_of
+from clusters.operators.objects import Key, is_deleting, key_of, labels_of, mapping_of, spec_of
 from simulator.actors.controller import Controller, replaced_or_deleting
 from simulator.actors.grove.admission import queue_of, refusal
 from simulator.actors.grove.status import gang_status, set_status
@@ -185,7 +185,7 @@ class PodCliqueSetController(Controller):
         return [
             key_of(pcs)
             for pcs in self.informer(GROVE_POD_CLIQUE_SET).values()
-            if topology_name(pcs["spec"].get("template") or {}) == name
+            if topology_name(mapping_of(spec_of(pcs).get("template"))) == name
         ]
 
     def _event(self, pcs: Object, reason: str, message: str, event_type: str = "Normal") -> None:

@@ -9,6 +9,7 @@ from clusters.operators.objects import (
     annotations_of,
     is_deleting,
     key_of,
+    mapping_of,
     spec_of,
     status_of,
 )
@@ -61,7 +62,7 @@ def queue_status(groups: Iterable[Object], children: Iterable[Object]) -> Object
     totals: dict[str, Amounts] = {field: {} for field in FIELDS}
     for group in groups:
         for field in FIELDS:
-            add(totals[field], parse_amounts((status_of(group).get("resourcesStatus") or {}).get(field)))
+            add(totals[field], parse_amounts(mapping_of(status_of(group).get("resourcesStatus")).get(field)))
     names = []
     for child in children:
         names.append(child["metadata"]["name"])
@@ -102,7 +103,7 @@ class PodGroupAccounts(Controller):
         pods = self.informer(POD).by_index(BY_GROUP, "/".join(key))
         wanted: Object = {field: {} for field in FIELDS}
         wanted |= group_status(pods, preemptible=self._preemptible(group))
-        patch = replacing(status_of(group).get("resourcesStatus") or {}, wanted)
+        patch = replacing(mapping_of(status_of(group).get("resourcesStatus")), wanted)
         if patch is not None:
             patch = {name: value or None for name, value in patch.items()}
             body = {"status": {"resourcesStatus": patch}}

@@ -102,7 +102,7 @@ class Scheduler:
         return {
             value
             for shard in self._context.informers.of(KAI_SCHEDULING_SHARD).values()
-            if (value := spec_of(shard).get("partitionLabelValue"))
+            if isinstance(value := spec_of(shard).get("partitionLabelValue"), str) and value
         }
 
     def _shard(self, pool: str) -> Object | None:

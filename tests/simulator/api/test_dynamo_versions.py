@@ -1,10 +1,13 @@
 """DynamoGraphDeployment in two versions of one stored object."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1
 from simulator.api import versions
@@ -147,6 +150,29 @@ def test_a_watch_in_the_old_version_shows_the_old_version(verbs: Verbs) -> None:
     assert shown["spec"]["services"] == {"a": {"extraPodSpec": {"mainContainer": {"image": "x:1.0.0"}}}}
     assert shown is versions.in_version(resource, entry)
     assert done(verbs.client.list(OLD)).items == [shown]
+
+
+FIELDS = (
+    "components", "services", "podTemplate", "spec", "metadata", "labels", "annotations", "containers", "name", "env",
+    "envs", "envFrom", "envFromSecret", "resources", "limits", "requests", "custom", "gpu", "gpuType", "claims",
+    "extraPodSpec", "extraPodMetadata", "mainContainer", "sharedMemory", "scalingAdapter", "type", "topologyConstraint",
+)  # fmt: skip
+ODD = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.just("main"), st.text(max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(FIELDS), inner, min_size=1, max_size=4)
+    ),
+    max_leaves=25,
+)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), ODD, max_size=4), st.dictionaries(st.sampled_from(("", "a")), ODD))
+def test_whatever_a_field_holds_the_other_version_can_be_read(spec: Object, kept: Object) -> None:
+    annotations = {KEPT: json.dumps(kept)}
+    body = {"apiVersion": NEW.api_version, "metadata": {"name": "odd", "annotations": annotations}, "spec": spec}
+
+    assert to_v1alpha1(body)["apiVersion"] == OLD.api_version
+    assert to_v1beta1({**body, "apiVersion": OLD.api_version})["apiVersion"] == NEW.api_version
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the sample manifests lie in ../shared, which is not here")
