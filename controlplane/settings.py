@@ -133,6 +133,7 @@ INSTALLED_APPS = (
 
 MIDDLEWARE = (
     "core.middleware.RequestIdMiddleware",
+    "core.middleware.ReadableQueryMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "core.middleware.PrivateAnswersMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -27,5 +27,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/k8s/", include("controlplane.api_legacy_urls")),
 ]
 
+handler400 = "controlplane.views.bad_request"
 handler404 = "controlplane.views.page_not_found"
 handler500 = "controlplane.views.server_error"

@@ -1,7 +1,8 @@
 """Pages that compose several packages: the overview; and the answers to what has no page."""
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import render
+from django.template.loader import get_template
 from django.views import defaults
 from django.views.decorators.http import require_GET
 
@@ -21,6 +22,14 @@ def overview(request: HttpRequest) -> HttpResponse:
     require(user, "dashboards-overview:read")
     cluster = chosen_cluster(user, request.GET.get("cluster", ""))
     return render(request, "controlplane/overview.html", overview_context(user, cluster))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400 in the shape that the asker understands. The page is made without the request: it cannot be read."""
+    if request.path.startswith(runai.PREFIXES):
+        details = "The request is too large, is broken, or asks for another host."
+        return JsonResponse(status_body(400, details=details), status=400)
+    return HttpResponseBadRequest(get_template("400.html").render())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -32,6 +32,13 @@ class RequestIdMiddleware(MiddlewareMixin):
         return response
 
 
+class ReadableQueryMiddleware(MiddlewareMixin):
+    """Reads the query string first: one of too many parameters is refused (400) before anybody else asks for it."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        len(request.GET)
+
+
 class PrivateAnswersMiddleware(MiddlewareMixin):
     """Nothing that Muster answers may stay in a shared cache; static files never come here."""
 

@@ -28,6 +28,24 @@ def test_an_unknown_page_and_an_unknown_path_of_the_api_are_not_found_in_their_o
     assert api.json() == {"code": 404, "message": "There is no such path in the API."}
 
 
+TOO_MANY = "?" + "&".join(f"x{i}=1" for i in range(1001))
+
+
+@pytest.mark.parametrize("path", ["/clusters/", "/nope", "/projects/0/", "/account/login", "/live", "/healthz"])
+def test_a_query_of_too_many_parameters_is_a_page_that_says_so(admin, client_of, path):
+    answer = client_of(admin).get(path + TOO_MANY)
+
+    assert answer.status_code == 400
+    assert "The request cannot be read" in answer.content.decode()
+
+
+def test_what_the_api_cannot_read_is_answered_in_the_one_shape(admin, client_of):
+    client = client_of(admin)
+
+    for answer in (client.get("/api/v1/nodes" + TOO_MANY), client.get("/api/v1/nodes", headers={"Host": "other"})):
+        assert (answer.status_code, answer.json()["code"], answer.json()["message"]) == (400, 400, "Bad request")
+
+
 def test_a_programming_error_in_the_api_is_answered_in_the_one_shape(admin, client_of, monkeypatch):
     def breaks(*args, **kwargs):
         raise KeyError("secret detail")
