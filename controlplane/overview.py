@@ -215,7 +215,7 @@ def utilisation_chart(user: User, cluster: Cluster | None) -> dict[str, Any] | N
     """Average utilisation of the measured GPUs per cluster; None where nothing was recorded yet."""
     clusters = [cluster] if cluster else list(Cluster.objects.visible_to(user).order_by("name")[:MAX_CLUSTERS])
     lines = [(line.name, line.points) for line in utilisation_over_time(clusters, CHART_HOURS)]
-    return utilisation_figure(lines, gap_seconds=STEP * 3) if lines else None
+    return utilisation_figure(lines, step=STEP) if lines else None
 
 
 def context(user: User, cluster: Cluster | None) -> dict[str, Any]:

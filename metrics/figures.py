@@ -13,10 +13,10 @@ Line = tuple[str, Sequence[Point]]
 CATEGORIES = 8
 
 
-def utilisation_figure(lines: Sequence[Line], *, gap_seconds: float) -> Figure:
-    """Lines in percent from 0 to 100. Where points are further apart than `gap_seconds`, or nothing was measured,
-    the line breaks: no sample is not 0."""
-    data = [_trace(name, points, index, gap_seconds) for index, (name, points) in enumerate(lines)]
+def utilisation_figure(lines: Sequence[Line], *, step: int) -> Figure:
+    """Lines in percent from 0 to 100. Where points are further apart than three steps (of so many seconds, or of what
+    lies between any two where they were thinned out), or nothing was measured, the line breaks: no sample is not 0."""
+    data = [_trace(name, points, index, step) for index, (name, points) in enumerate(lines)]
     layout = {
         "height": 220,
         "margin": {"l": 40, "r": 12, "t": 8, "b": 28},
@@ -44,8 +44,8 @@ def distribution_figure(tenths: Mapping[str, int], labels: Mapping[str, str]) ->
     return {"data": [bars], "layout": layout}
 
 
-def _trace(name: str, points: Sequence[Point], index: int, gap_seconds: float) -> Figure:
-    moments, values = _with_gaps(points, gap_seconds)
+def _trace(name: str, points: Sequence[Point], index: int, step: int) -> Figure:
+    moments, values = _with_gaps(points, 3 * _spacing(points, step))
     return {
         "type": "scatter",
         "mode": "lines",
@@ -56,6 +56,12 @@ def _trace(name: str, points: Sequence[Point], index: int, gap_seconds: float) -
         "line": {"width": 1.5, "color": f"var(--cat-{index % CATEGORIES + 1})"},
         "hovertemplate": "%{y:.0f} %",
     }
+
+
+def _spacing(points: Sequence[Point], step: int) -> float:
+    """Seconds between neighbours of a line without gaps. Two points alone do not tell whether one is missing."""
+    distances = [(after.at - before.at).total_seconds() for before, after in pairwise(points)]
+    return max(step, min(distances)) if len(distances) > 1 else step
 
 
 def _with_gaps(points: Sequence[Point], gap_seconds: float) -> tuple[list[str], list[float | None]]:

@@ -113,7 +113,7 @@ def _figure(lines: Sequence[Series], hours: int) -> dict[str, Any] | None:
     if not lines:
         return None
     step = STEP if hours <= 6 else ROLLUP
-    return utilisation_figure([(line.name, line.points) for line in lines], gap_seconds=step * 3)
+    return utilisation_figure([(line.name, line.points) for line in lines], step=step)
 
 
 def _labels(request: HttpRequest, cluster: Cluster) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Frames keep what is measured apart from what is not, in bytes."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -106,7 +106,16 @@ def test_a_line_breaks_where_nothing_was_measured_or_time_is_missing() -> None:
         Point(AT.replace(minute=30), 20.0, 20, 1),
     ]
 
-    (trace,) = utilisation_figure([("x", points)], gap_seconds=180)["data"]
+    (trace,) = utilisation_figure([("x", points)], step=60)["data"]
 
     assert trace["y"] == [10.0, None, None, 20.0]
     assert trace["connectgaps"] is False
+
+
+def test_a_line_of_points_that_were_thinned_out_is_whole_and_breaks_where_some_are_missing() -> None:
+    """Of 5,000 nodes every tenth roll-up of ten minutes is read for seven days; three of those are missing here."""
+    points = [Point(AT + timedelta(minutes=100 * n), 10.0 + n, 10, 1) for n in (0, 1, 2, 3, 7, 8)]
+
+    (trace,) = utilisation_figure([("x", points)], step=600)["data"]
+
+    assert trace["y"] == [10.0, 11.0, 12.0, 13.0, None, 17.0, 18.0]
