@@ -16,6 +16,8 @@ from scheduling.structs import Node, Pod, Resources
 
 HOSTNAME = "kubernetes.io/hostname"
 FIELDS = {GPU: "gpu", CPU: "cpu", MEMORY: "memory"}
+MOST_NAMED = 5
+"""So many pod groups stand in the names of a cause; its number of them says how many there are."""
 
 
 def preemption_delay(scene: Scene) -> Iterator[Obstacle]:
@@ -42,8 +44,9 @@ def min_runtime(scene: Scene) -> Iterator[Obstacle]:
     young = {key: start for key, start in starts.items() if now < start + longest}
     if young:
         until = min(young.values()) + longest
-        names = {"groups": ", ".join(sorted(young))}
-        yield Obstacle(Cause(Code.MIN_RUNTIME, False, names, {"until": until, "runtime": longest}), _no_runtime)
+        names = {"groups": ", ".join(sorted(young, key=lambda key: (young[key], key))[:MOST_NAMED])}
+        numbers = {"until": until, "runtime": longest, "groups": len(young)}
+        yield Obstacle(Cause(Code.MIN_RUNTIME, False, names, numbers), _no_runtime)
 
 
 def _no_runtime(scene: Scene) -> Scene:
@@ -61,7 +64,7 @@ def ahead(scene: Scene) -> Iterator[Obstacle]:
     jobs = scene.session.jobs.values()
     rivals = sorted(job.key for job in jobs if job.pending and job.key != scene.key and job.queue in queues)
     if rivals:
-        names = {"groups": ", ".join(rivals[:5])}
+        names = {"groups": ", ".join(rivals[:MOST_NAMED])}
         cure = partial(_alone, rivals=frozenset(rivals))
         yield Obstacle(Cause(Code.AHEAD, False, names, {"groups": len(rivals)}), cure)
 

@@ -16,6 +16,8 @@ from scheduling.structs import UNLIMITED, UNLIMITED_RESOURCE, Pod, Queue
 
 RESOURCES = ("cpu", "memory", "gpu")
 FREE_QUEUE = "diagnosis-unlimited"
+MOST_NAMED = 12
+"""So many of the queues below another one are named."""
 
 
 def pool_wrong(scene: Scene) -> Iterator[Obstacle]:
@@ -78,8 +80,9 @@ def queue_unusable(scene: Scene) -> Iterator[Obstacle]:
     if name in scene.session.queues.by_name:
         children = [child.name for child in scene.session.queues.by_name[name].children]
         if children:
-            names = {"queue": name, "children": ", ".join(sorted(children))}
-            yield Obstacle(Cause(Code.QUEUE_NOT_LEAF, True, names), _below_queue)
+            more = ["…"] if len(children) > MOST_NAMED else []
+            names = {"queue": name, "children": ", ".join([*sorted(children)[:MOST_NAMED], *more])}
+            yield Obstacle(Cause(Code.QUEUE_NOT_LEAF, True, names, {"children": len(children)}), _below_queue)
         return
     if not name:
         yield Obstacle(Cause(Code.QUEUE_UNSET, True), partial(_in_free_queue, parent=""))

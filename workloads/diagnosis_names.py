@@ -1,9 +1,8 @@
 """Other people's things in a diagnosis: who may see them gets name and link, all others "another project"."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -12,6 +11,9 @@ from clusters.models import Node, Pod
 from organizations.models import Project, Quota
 from workloads.models import Workload
 from workloads.selectors import Person
+
+MOST_NAMED = 12
+"""So many names stand in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,11 @@ class Namer:
         """The graph that a pod group belongs to, by key."""
         if not keys:
             return {}
-        pairs = [key.partition("/") for key in sorted(keys)]
-        chosen = Q()
-        for namespace, _slash, name in pairs:
-            chosen |= Q(namespace=namespace, pod_group=name)
-        rows = Pod.objects.filter(chosen, cluster=self.cluster).exclude(graph="")
-        found = rows.values_list("namespace", "pod_group", "graph").distinct()
-        return {f"{namespace}/{group}": graph for namespace, group, graph in found}
+        spaces, _slashes, names = zip(*(key.partition("/") for key in keys), strict=True)
+        rows = Pod.objects.filter(cluster=self.cluster, namespace__in=set(spaces), pod_group__in=set(names))
+        found = rows.exclude(graph="").values_list("namespace", "pod_group", "graph").distinct()
+        graphs = {f"{namespace}/{group}": graph for namespace, group, graph in found}
+        return {key: graph for key, graph in graphs.items() if key in keys}
 
     def group(self, key: str) -> Named:
         """A pod group: its workload's name, or the group's own where it has none."""
@@ -67,14 +67,18 @@ class Namer:
         graph = self._graphs.get(key, "")
         return Named(graph or name, self._urls.get((namespace, graph), ""), project)
 
-    def groups(self, keys: Iterable[str]) -> str:
-        """Several, each name once; those that may not be seen are counted."""
+    def groups(self, keys: Sequence[str], total: int = 0) -> str:
+        """Several, each name once; those that may not be seen are counted, and so are those of `total` that are not
+        named here."""
         named = [self.group(key) for key in keys]
         shown = list(dict.fromkeys(each.name for each in named if each.project))
         hidden = sum(not each.project for each in named)
+        more = max(total - len(keys), 0) + len(shown[MOST_NAMED:])
+        shown = shown[:MOST_NAMED]
         if hidden:
             shown.append(_("%(n)d of other projects") % {"n": hidden} if hidden > 1 else _("another project"))
-        return ", ".join(shown)
+        text = ", ".join(shown)
+        return _("%(names)s and %(n)d more") % {"names": text, "n": more} if more else text
 
     def node(self, name: str) -> Named:
         """A node; nameless where nodes may not be seen."""

@@ -35,8 +35,8 @@ class Facts:
     """What is known of a workload beside the scheduler's snapshot. `wanted_pods`: how many its document asks for.
 
     `components` are the cluster's by key ({health, parts: [{name, health}]}); `served` its kinds; `events` (reason,
-    message), the newest first; `groups` the pod groups' names that exist, `grouped` how many pods name one of them;
-    `age` the seconds that its oldest waiting pod (or, without any, it itself) has waited.
+    message), the newest first; `grouped` how many pods name a pod group that exists; `age` the seconds that its oldest
+    waiting pod (or, without any, it itself) has waited.
     """
 
     pods: Sequence[PodFacts]

@@ -364,5 +364,4 @@ RULED_OUT: Mapping[str, str | Promise] = {
     "nodes": _("Nodes: none of the %(nodes)s in the pool is cordoned or not ready"),
     "taints": _("Taints: tolerated on all %(nodes)s nodes"),
     "size": _("Size: the largest pod, of %(largest)s GPUs, fits a node of the pool"),
-    "components": _("Components: the scheduler, Grove and the Dynamo operator are healthy"),
 }

@@ -73,7 +73,7 @@ def _keys(diagnosis: WorkloadDiagnosis) -> set[str]:
         outcome = group.diagnosis.outcome
         keys.update((*outcome.evicted, *outcome.moved) if outcome else ())
         for cause in group.diagnosis.causes:
-            keys.update(holder.group for holder in cause.holders)
+            keys.update(holder.group for holder in cause.holders[:MAX_LISTED])
             keys.update(key for groups in cause.starts_when for key in groups)
             keys.update(keys_in(cause.names))
         for remedy in group.remedies:
@@ -116,7 +116,7 @@ def _finding(finding: Finding) -> Json:
 
 
 def _cause(namer: Namer, cause: Cause, others: int) -> Json:
-    names = _masked(namer, cause.names)
+    names = _masked(namer, cause.names, cause.numbers)
     resource = cause.names.get("resource", "gpu")
     nodes = [
         {"name": namer.node(note.name).name, "note": note.note, "gpus": note.gpus} for note in cause.nodes[:MAX_LISTED]
@@ -137,12 +137,12 @@ def _cause(namer: Namer, cause: Cause, others: int) -> Json:
     }
 
 
-def _masked(namer: Namer, names: Mapping[str, str]) -> dict[str, str]:
+def _masked(namer: Namer, names: Mapping[str, str], numbers: Mapping[str, float]) -> dict[str, str]:
     masked = dict(names)
     if names.get("subgroup"):
         masked["subgroup"] = re.sub(rf"^{re.escape(namer.graph)}-\d+-", "", names["subgroup"])
     if "groups" in names:
-        masked["groups"] = namer.groups(keys_in(names))
+        masked["groups"] = namer.groups(keys_in(names), int(numbers.get("groups", 0)))
     if names.get("node") and not namer.sees_nodes:
         masked["node"] = namer.node(names["node"]).name
     return masked
@@ -220,7 +220,7 @@ def _remedy(namer: Namer, workload: Workload, remedy: Remedy) -> Json:
 
 
 def _step(namer: Namer, workload: Workload, step: Step) -> Json:
-    names = _masked(namer, step.names)
+    names = _masked(namer, step.names, step.numbers)
     if step.nodes:
         names["nodeList"] = _listed([namer.node(note.name).name for note in step.nodes])
     return {

@@ -275,6 +275,23 @@ def test_a_minimum_runtime_says_whose_and_until_when() -> None:
     assert (cause.code, cause.names["groups"], cause.numbers["until"]) == (Code.MIN_RUNTIME, "default/a", 650.0)
 
 
+def test_of_many_with_a_minimum_runtime_those_are_named_whose_time_is_over_first() -> None:
+    protected = msgspec.structs.replace(queue("q"), preempt_min_runtime=600.0)
+    cluster = Cluster(node("n0", 8), queues=(protected,))
+    for index in range(8):
+        cluster.gang(f"a{index}", 1, on=("n0",), last_start=90.0 - index)
+    cause = only(of(cluster.gang("g", 8, priority=75), now=100.0))
+    assert cause.names["groups"] == ", ".join(f"default/a{index}" for index in (7, 6, 5, 4, 3))
+    assert (cause.numbers["groups"], cause.numbers["until"]) == (8, 683.0)
+
+
+def test_of_many_queues_below_another_some_are_named() -> None:
+    queues = (queue("d"), *(queue(f"q{index:02d}", "d") for index in range(20)))
+    cause = only(of(Cluster(*four(), queues=queues).gang("g", 8, queue="d")))
+    assert cause.names["children"] == ", ".join(f"q{index:02d}" for index in range(12)) + ", …"
+    assert cause.numbers["children"] == 20
+
+
 def test_those_who_would_be_evicted_are_named_where_nothing_is_wrong() -> None:
     found = of(Cluster(node("n0", 8)).gang("a", 8, on=("n0",)).gang("g", 8, priority=75))
     assert found.outcome is not None

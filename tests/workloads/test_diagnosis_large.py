@@ -3,11 +3,14 @@
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
+from clusters.models import Pod
 from tests.workloads.simulated import RACK, node, observe
 from tests.workloads.test_diagnosis import codes, graph
 from workloads.diagnosis_first import REST, Turns
 from workloads.diagnosis_ground import budget_of, tries_of
+from workloads.diagnosis_names import Namer
 from workloads.diagnosis_telling import told_to
 from workloads.words import reason_short
 
@@ -76,3 +79,30 @@ def test_the_part_brings_the_header_s_words_with_it(waits: Any, admin: Any, clie
     part = reverse("workloads:why", args=[workload.pk])
     text = client_of(admin).get(part, headers={"HX-Request": "true"}).content.decode()
     assert 'id="workload-short" hx-swap-oob="true">Nodes cordoned' in " ".join(text.split())
+
+
+def test_thousands_of_pod_groups_are_looked_up_at_once_and_few_are_named(submit: Any, admin: Any) -> None:
+    workload = submit()
+    now, space = timezone.now(), workload.project.namespace
+    Pod.objects.bulk_create(
+        Pod(
+            cluster=workload.cluster,
+            uid=f"uid-{number}",
+            name=f"pod-{number}",
+            namespace=space,
+            graph=f"graph-{number:04}",
+            pod_group=f"pg-{number:04}",
+            resource_version="1",
+            created_at=now,
+            phase="Running",
+        )
+        for number in range(2000)
+    )
+    keys = [f"{space}/pg-{number:04}" for number in range(2000)]
+
+    namer = Namer(admin, workload, keys)
+
+    first = ", ".join(f"graph-{number:04}" for number in range(12))
+    assert namer.groups(keys) == f"{first} and 1988 more"
+    assert namer.groups(keys[:2], 40) == "graph-0000, graph-0001 and 38 more"
+    assert namer.groups(keys[:2], 2) == namer.groups(keys[:2]) == "graph-0000, graph-0001"
