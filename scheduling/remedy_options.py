@@ -12,7 +12,7 @@ from scheduling.diagnosis_structs import Cause, Code, Cure, NodeNote
 from scheduling.remedy_structs import Act, Step
 from scheduling.resources import DIVIDED
 from scheduling.state import DEFAULT_PODSET
-from scheduling.structs import Taint, Toleration
+from scheduling.structs import Taint, Toleration, Topology
 
 MAX_QUEUES = 4
 
@@ -79,20 +79,20 @@ def _levels(scene: Scene, cause: Cause) -> Iterator[Option]:
 
 
 def _other_topology(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """One that exists and has levels: a CRD of another version lets in such without any."""
     subgroup = cause.names.get("subgroup", "")
     for topology in scene.shard.topologies:
-        names = {"topology": topology.name, "subgroup": subgroup}
-        cure = partial(_with_topology, subgroup=subgroup, topology=topology.name)
-        yield Step(Act.USE_TOPOLOGY, names), cure
+        if topology.levels:
+            names = {"topology": topology.name, "subgroup": subgroup}
+            yield Step(Act.USE_TOPOLOGY, names), partial(_with_topology, subgroup=subgroup, topology=topology)
 
 
-def _with_topology(scene: Scene, subgroup: str, topology: str) -> Scene:
+def _with_topology(scene: Scene, subgroup: str, topology: Topology) -> Scene:
     said = next((each.topology for each in scene.group.subgroups if each.name == subgroup), scene.group.topology)
-    level = next(t for t in scene.shard.topologies if t.name == topology).levels[-1].label
-    known = [each.label for each in next(t for t in scene.shard.topologies if t.name == topology).levels]
+    known = [level.label for level in topology.levels]
     if said.required not in known and said.preferred not in known:
-        return with_constraint(scene, subgroup, topology=topology, required="", preferred=level)
-    return with_constraint(scene, subgroup, topology=topology)
+        return with_constraint(scene, subgroup, topology=topology.name, required="", preferred=known[-1])
+    return with_constraint(scene, subgroup, topology=topology.name)
 
 
 def _fewer_nodes(scene: Scene, cause: Cause) -> Iterator[Option]:

@@ -10,7 +10,7 @@ from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_scene import Scene
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Act, Remedy
-from scheduling.structs import SubGroup
+from scheduling.structs import SubGroup, Topology
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 from tests.scheduling.healthy import KEY
 from tests.scheduling.situations import situation
@@ -64,6 +64,15 @@ def test_another_pool_is_offered_where_it_fits_there_and_only_there() -> None:
 def test_the_defect_of_the_single_domain_has_its_way_round() -> None:
     found = of(Cluster(node("n0", 8, "z.r"), node("n1", 8, "z.r")).gang("g", 8, 8, topology=within("zone")))
     assert set(found) == {Act.PREFER_AS_REQUIRED}
+
+
+def test_a_topology_without_levels_is_no_way_out() -> None:
+    """KAI's CRD asks for one level at least; one of another version may not."""
+    bare = Topology("bare", ())
+    cluster = Cluster(*four(), topologies=(bare, RACKS)).gang("g", 8, 8, topology=within("rack", topology="gone"))
+    scene = Scene(cluster.snapshot(), KEY)
+    named = [step.names for each in find_remedies(scene, diagnose(scene)) for step in each.steps]
+    assert [names["topology"] for names in named if "topology" in names] == ["topo"]
 
 
 def test_a_remedy_for_two_causes_has_a_step_for_each() -> None:
