@@ -139,13 +139,14 @@ def _claims(state: QueueState) -> QueueClaims:
     return QueueClaims(
         uid=state.name,
         parent=state.queue.parent,
-        gpu=_claim(state, GPU),
-        cpu=_claim(state, CPU),
-        memory=_claim(state, MEMORY),
+        gpu=claim_of(state, GPU),
+        cpu=claim_of(state, CPU),
+        memory=claim_of(state, MEMORY),
     )
 
 
-def _claim(state: QueueState, index: int) -> Claim:
+def claim_of(state: QueueState, index: int) -> Claim:
+    """What a queue brings to the division of one resource."""
     return Claim(
         uid=state.name,
         deserved=state.deserved[index],

@@ -1,21 +1,22 @@
 """The eviction search: find victims so that a job can be placed, try it, keep the first that is allowed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from scheduling.gangs import attempt, tasks_to_place
-from scheduling.nodes import Rows
+from scheduling.nodes import NodeTable, Rows
 from scheduling.order import JobQueue
 from scheduling.placement import Placer
 from scheduling.resources import GPU, triple
-from scheduling.scenarios import Batch, Probe, Room, Scenario, growing, node_local
+from scheduling.scenarios import Batch, Labels, Probe, Room, Scenario, growing, node_local
 from scheduling.session import Session
 from scheduling.state import Job, Status, Task
 
 Validator = Callable[[Scenario], bool]
+Generator = Callable[[Probe, JobQueue, NodeTable, Labels], Iterator[Scenario]]
 
-GENERATORS = ((node_local, 0.2), (growing, 0.4))
+GENERATORS: tuple[tuple[Generator, float], ...] = ((node_local, 0.2), (growing, 0.4))
 """The generators, and how much of a cycle's budget each may use for one job."""
 ATTEMPT_COST = 20
 """What trying a scenario costs of the budget, beside its victims."""
@@ -68,7 +69,7 @@ class Search:
                 return solution
         return None
 
-    def _most_solvable(self, generator: Callable[..., object]) -> int:
+    def _most_solvable(self, generator: Generator) -> int:
         """Largest number of pods that can be placed: doubled until it fails, then halved in between."""
         count = len(self.tasks)
         low, high, size = 0, 0, 1
@@ -88,7 +89,7 @@ class Search:
                 high = middle
         return low
 
-    def _try(self, size: int, generator: Callable[..., object]) -> bool:
+    def _try(self, size: int, generator: Generator) -> bool:
         mark = self.session.mark()
         solution = self._probe(size, generator)
         if solution is None:
@@ -97,7 +98,7 @@ class Search:
         self._recorded = solution
         return True
 
-    def _probe(self, size: int, generator: Callable[..., object]) -> Solution | None:
+    def _probe(self, size: int, generator: Generator) -> Solution | None:
         recorded = self._recorded
         feasible = set(self._feasible)
         if recorded is not None:
@@ -105,8 +106,7 @@ class Search:
         job = attempt(self.job, self.tasks[:size])
         probe = Probe(job, recorded.batches if recorded else [], feasible)
         room = Room(probe, self.session.nodes)
-        scenarios = generator(probe, self._victims.copy(), self.session.nodes, self._labels)
-        for scenario in scenarios:  # type: ignore[attr-defined]
+        for scenario in generator(probe, self._victims.copy(), self.session.nodes, self._labels):
             if scenario.fingerprint in self._failed or not scenario.victims:
                 continue
             if self.session.budget <= max(self._spare, 0):

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from scheduling.fairshare import Claim
-from scheduling.queues import QueueState, QueueTree
+from scheduling.queues import QueueState, QueueTree, claim_of
 from scheduling.reclaim import parting
 from scheduling.resources import CPU, GPU, MEMORY
 from scheduling.session import Session
-from scheduling.shares import Division, explain_division
+from scheduling.shares import TINY, Division, explain_division
 from scheduling.structs import UNLIMITED, Queue, Resources, SchedulerConfig, Snapshot
 
 NAMES: Mapping[str, int] = {"gpu": GPU, "cpu": CPU, "memory": MEMORY}
-TINY = 1e-6
 
 
 class Holding(msgspec.Struct, frozen=True):
@@ -133,21 +132,7 @@ def changed_queue(queue: Queue, changes: Changes) -> Queue:
 
 
 def _claims(tree: QueueTree, index: int) -> Iterator[tuple[str, Claim]]:
-    usage = ("cpu", "memory", "gpu")[index]
-    for state in tree.by_name.values():
-        yield (
-            state.queue.parent,
-            Claim(
-                uid=state.name,
-                deserved=state.deserved[index],
-                limit=state.limit[index],
-                weight=state.weight[index],
-                request=state.request[index],
-                usage=getattr(state.queue.usage, usage),
-                priority=state.queue.priority,
-                created=state.queue.created,
-            ),
-        )
+    return ((state.queue.parent, claim_of(state, index)) for state in tree.by_name.values())
 
 
 def _holding(state: QueueState, index: int) -> Holding:
