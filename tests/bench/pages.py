@@ -45,7 +45,7 @@ def addresses() -> dict[str, str]:
 
 def main() -> None:
     setup_test_environment()
-    client = Client()
+    client = Client(headers={"Accept-Encoding": "gzip"})
     client.force_login(User.objects.order_by("pk")[0])
     statements = product.Statements()
     said = {}

@@ -1,6 +1,8 @@
 """The pages of nodes and the GPU map: every state, and figures that add up."""
 
 import datetime as dt
+import gzip
+import json
 from typing import Any
 
 from django.test import Client
@@ -198,6 +200,22 @@ def test_above_2000_gpus_a_canvas_draws_what_the_data_address_answers(
     first = group["racks"][0]["nodes"][0]
     assert (first["name"], first["values"]) == ("n0000", [110] + [101] * 7)
     assert sum(len(node["values"]) for rack in group["racks"] for node in rack["nodes"]) == 2008
+
+
+def test_the_data_of_the_map_travel_compressed_to_whoever_can_read_that(
+    client: Client, admin: User, watched: Cluster
+) -> None:
+    client.force_login(admin)
+    add_node(watched, "n1")
+    address = reverse("clusters:node-map-data")
+
+    plain = client.get(address)
+    packed = client.get(address, headers={"Accept-Encoding": "br, gzip"})
+
+    assert (plain.get("Content-Encoding"), packed["Content-Encoding"]) == (None, "gzip")
+    assert plain["Vary"].split(", ")[0] == packed["Vary"].split(", ")[0] == "Accept-Encoding"
+    assert json.loads(gzip.decompress(packed.content)) == plain.json()
+    assert plain.json()["groups"][0]["racks"][0]["nodes"][0]["name"] == "n1"
 
 
 def test_the_queries_of_the_pages_do_not_grow_with_the_nodes(
