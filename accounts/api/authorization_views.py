@@ -107,7 +107,7 @@ class PermittedScopesView(ApiView):
         body = self.body()
         check_keys(body, ("resourceType", "action"))
         resource, action = body.get("resourceType"), body.get("action")
-        if resource not in GROUP_OF:
+        if not isinstance(resource, str) or resource not in GROUP_OF:
             raise InvalidInput.of("resourceType", "There is no such resource type", ", ".join(GROUP_OF))
         if action is not None and action not in ACTIONS:
             raise InvalidInput.of("action", "There is no such action", ", ".join(ACTIONS))

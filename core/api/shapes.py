@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from core.api.allowed import allowed_at
 from core.api.json_rendering import encode
 from core.errors import InvalidInput
 
@@ -63,7 +64,7 @@ def check_shape(body: Any, shape: Any) -> None:
         if named:
             where = f"{where}.{named['name']}".lstrip(".")
             what = "Required parameter is missing" if named["fault"] == "missing required" else "There is no such field"
-        raise InvalidInput.of(where, what.replace("`", ""), "") from error
+        raise InvalidInput.of(where, what.replace("`", ""), allowed_at(shape, where, what)) from error
 
 
 class TelemetryGroup(Shape):

@@ -1,7 +1,6 @@
 """Run:ai's JSON of workloads (`runai-openapi.json`: Workload, WorkloadDetailed, WorkloadV2), both ways."""
 
 import base64
-import binascii
 import secrets
 import string
 from collections.abc import Mapping
@@ -152,7 +151,7 @@ def read_source(body: Mapping[str, Any]) -> str | None:
         return None
     try:
         return base64.b64decode(str(encoded), validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:  # of either decoder, and of text that is not ASCII
         raise InvalidInput.of("manifestBase64Encoded", "it is not base64 of UTF-8 text", "base64 of YAML") from error
 
 
