@@ -51,6 +51,21 @@ def test_a_manifest_is_submitted_read_listed_counted_and_deleted(api: Client, pr
     check("Workload", listed["workloads"][0])
 
 
+def test_why_it_could_not_be_written_is_its_message_until_something_waits(api: Client, submit: Any) -> None:
+    failed = {"type": "Synced", "status": "False", "reason": "Unavailable", "message": "The webhook is down."}
+    row = submit()
+    Workload.objects.update(conditions=[failed | {"lastTransitionTime": "2026-01-01T00:00:00Z"}])
+    path = f"/api/v1/workloads/{row.pk}"
+
+    unwritten = api.get(path).json()
+    Workload.objects.update(waiting_reason={"code": "NoPods", "arguments": {}})
+    waiting = api.get(path).json()
+
+    assert unwritten["phaseMessage"] == "The webhook is down."
+    assert waiting["phaseMessage"] == "The Dynamo operator has made no pod of it yet."
+    check("Workload", unwritten)
+
+
 def test_json_name_priority_and_preemptibility_of_the_request_hold(api: Client, project: Any) -> None:
     metadata = {"projectId": str(project.pk), "name": "mine", "priority": "train", "preemptibility": "preemptible"}
 

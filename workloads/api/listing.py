@@ -62,6 +62,12 @@ def workloads_of(rows: Iterable[Sequence[Any]]) -> list[WorkloadShape]:
     return [_shown(row, clusters, amounts, held, names) for row in rows]
 
 
+def _failure(conditions: Sequence[Condition]) -> str:
+    """Why the cluster does not have it as it was asked for; empty where it has."""
+    failed = [c.message for c in conditions if c.type in ("Accepted", "Synced") and c.status == "False"]
+    return failed[0] if failed else ""
+
+
 def _shown(
     row: Sequence[Any], clusters: Remembered, amounts: Remembered, held: Remembered, pools: Remembered
 ) -> WorkloadShape:
@@ -95,7 +101,7 @@ def _shown(
         deleted_at=None,
         phase=phase,
         phase_updated_at=since,
-        phase_message=reason_sentence(reason) if reason else "",
+        phase_message=reason_sentence(reason) if reason else _failure(conditions),
         phase_reason=code if code in PHASE_REASONS else UNSET,
         k8s_phase=phase,
         k8s_phase_updated_at=since,
