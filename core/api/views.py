@@ -65,6 +65,10 @@ class ApiView(APIView):
             check_shape(self.request.data, shape)
         return write(self.request, change)
 
+    def shown_once(self, secret: str) -> str:
+        """A new secret for the answer; "" on a dry run, which makes none."""
+        return "" if is_dry_run(self.request) else secret
+
     def body(self) -> dict[str, Any]:
         """The request's JSON object; raises `InvalidInput` for anything else."""
         if not isinstance(self.request.data, dict):
@@ -79,8 +83,11 @@ class ApiView(APIView):
 
 
 def is_dry_run(request: Request) -> bool:
-    """Whether `?dryRun=true` asks to write nothing. Raises `InvalidInput` for other values than true and false."""
-    value = request.query_params.get("dryRun", "false")
+    """Whether `?dryRun=true` asks to write nothing. Raises `InvalidInput` for other values than true and false, and for
+    both: whoever asks for a dry run may not get a write."""
+    value, *others = request.query_params.getlist("dryRun") or ["false"]
+    if any(other != value for other in others):
+        raise InvalidInput.of("dryRun", "It is given with two values", "true, false")
     if value not in ("true", "false"):
         raise InvalidInput.of("dryRun", f"{value[:20]!r} is not a flag", "true, false")
     return value == "true"

@@ -191,3 +191,11 @@ def test_the_window_forgets_the_minute_before():
 
 def test_request_ids_are_answered(api):
     assert api.get("/api/v1/clusters", headers={"X-Request-ID": "build-77"}).headers["X-Request-ID"] == "build-77"
+
+
+@pytest.mark.parametrize("query", ["dryRun=true&dryRun=false", "dryRun=false&dryRun=true", "dryRun=TRUE", "dryRun="])
+def test_a_dry_run_that_is_asked_for_by_halves_is_no_write(api, cluster, default_pool, query):
+    answer = post(api, f"{DEPARTMENTS}?{query}", department(cluster))
+
+    assert (answer.status_code, answer.json()["faults"][0]["field"]) == (400, "dryRun")
+    assert not Department.objects.filter(name="team").exists()

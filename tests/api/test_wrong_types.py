@@ -116,7 +116,7 @@ def test_what_is_no_value_of_a_list_of_values_is_told_the_values():
         check_shape(body, RuleCreation)
 
     (fault,) = caught.value.faults
-    assert (fault.field, fault.allowed) == ("scopeType", "tenant, cluster, department, project")
+    assert (fault.field, fault.allowed) == ("scopeType", "cluster, department, project, tenant")
 
 
 def test_what_is_of_another_type_is_told_the_type_however_deep_it_stands():
@@ -124,4 +124,4 @@ def test_what_is_of_another_type_is_told_the_type_however_deep_it_stands():
         check_shape([{"nodePool": {"id": "1"}, "memory": {"units": ["GB"]}}], list[ResourceGiven])
 
     assert caught.value.faults[0].field == "[0].memory.units"
-    assert caught.value.faults[0].allowed == "MB, GB, Mib"
+    assert caught.value.faults[0].allowed == "GB, MB, Mib"
