@@ -1,9 +1,8 @@
 """Pages that compose several packages: the overview; and the answers to what has no page."""
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseServerError, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
-from django.views import defaults
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import require
@@ -42,11 +41,12 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         return answer
     if request.path.startswith(runai.PREFIXES):
         return JsonResponse(status_body(404, "There is no such path in the API."), status=404)
-    return defaults.page_not_found(request, exception)
+    # Not Django's own: they read the form that came along first, and fail where it cannot be read.
+    return render(request, "404.html", status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500 in the shape that the asker understands; the log has the traceback."""
     if request.path.startswith(API_PREFIX):
         return JsonResponse(status_body(500), status=500)
-    return defaults.server_error(request)
+    return HttpResponseServerError(get_template("500.html").render())

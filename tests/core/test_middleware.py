@@ -39,6 +39,18 @@ def test_a_query_of_too_many_parameters_is_a_page_that_says_so(admin, client_of,
     assert "The request cannot be read" in answer.content.decode()
 
 
+@pytest.mark.parametrize(("path", "status"), [("/nope", 404), ("/departments/new/", 400), ("/departments/0/", 400)])
+@pytest.mark.parametrize("body", ["multipart/form-data", "multipart/form-data; boundary=é"])
+def test_a_form_that_cannot_be_read_is_a_page_that_says_so(admin, cluster, path, status, body):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin)
+    token = client.get("/departments/new/").context["csrf_token"]
+
+    answer = client.generic("POST", path, b"name=x", content_type=body, headers={"X-CSRFToken": str(token)})
+
+    assert answer.status_code == status
+
+
 def test_what_the_api_cannot_read_is_answered_in_the_one_shape(admin, client_of):
     client = client_of(admin)
 
