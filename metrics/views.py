@@ -5,11 +5,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import require
 from clusters.models import Cluster, Node
+from clusters.node_presenting import node_crumbs
 from core.errors import NotFound
 from core.fragments import render_fragment
 from metrics import selectors
@@ -18,6 +20,7 @@ from metrics.recording import ROLLUP, STEP
 from metrics.selectors import Series
 from metrics.series import distribution
 from topology.models import NodePool
+from topology.presenting import pool_crumbs
 from workloads.models import Workload
 
 HOURS = (1, 6, 24, 168)
@@ -53,7 +56,8 @@ def node_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "capacity": node.gpu_capacity,
         "hours": hours,
     }
-    return render_fragment(request, "metrics/node_gpus.html", context, title=node.name)
+    crumbs = [*node_crumbs(node), _crumb(node.name, "clusters:node-detail", node.pk)]
+    return render_fragment(request, "metrics/node_gpus.html", context, crumbs=crumbs)
 
 
 @require_GET
@@ -67,7 +71,7 @@ def pool_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "figure": _figure(_named(selectors.pool_series(pool, hours)), hours),
         "hours": hours,
     }
-    return render_fragment(request, "metrics/workload_gpus.html", context, title=pool.name)
+    return render_fragment(request, "metrics/workload_gpus.html", context, crumbs=pool_crumbs(pool))
 
 
 @require_GET
@@ -81,7 +85,12 @@ def workload_gpus(request: HttpRequest, pk: str) -> HttpResponse:
         "figure": _figure(selectors.workload_series(workload, hours), hours),
         "hours": hours,
     }
-    return render_fragment(request, "metrics/workload_gpus.html", context, title=workload.name)
+    crumbs = [_crumb(_("Workloads"), "workloads:list"), _crumb(workload.name, "workloads:detail", workload.pk)]
+    return render_fragment(request, "metrics/workload_gpus.html", context, crumbs=crumbs)
+
+
+def _crumb(label: str, name: str, *arguments: object) -> dict[str, str]:
+    return {"label": label, "url": reverse(name, args=arguments)}
 
 
 def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str) -> dict[str, Any]:

@@ -184,6 +184,14 @@ def pool_head(user: Any, pool: NodePool, figures: PoolFigures, tab: str) -> dict
     }
 
 
+def pool_crumbs(pool: NodePool) -> list[dict[str, str]]:
+    """The way to the page of a node pool, itself last."""
+    return [
+        {"label": _("Node pools"), "url": reverse("topology:node-pool-list")},
+        {"label": pool.name, "url": reverse("topology:node-pool-detail", args=[pool.pk])},
+    ]
+
+
 def _pool_facts(figures: PoolFigures) -> list[dict[str, Any]]:
     if not figures.known:
         return [{"label": _("Nodes"), "value": _("not known"), "note": _("none was read yet")}]

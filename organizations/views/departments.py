@@ -27,6 +27,7 @@ from organizations.tables import DEPARTMENTS
 from organizations.views import shared
 from organizations.wording import conditions_of
 from topology.models import NodePool
+from topology.presenting import pool_crumbs
 
 RIGHT = "department:create"
 
@@ -191,7 +192,7 @@ def node_pool_quotas(request: HttpRequest, pk: str) -> HttpResponse:
     capacity = selectors.capacities([pool])[pool.pk].gpu
     given = total(each["quota"].gpu_deserved for each in departments)
     context = {"pool": pool, "departments": departments, "capacity": capacity, "given": given}
-    return render_fragment(request, "organizations/node_pool_quotas.html", context, title=pool.name)
+    return render_fragment(request, "organizations/node_pool_quotas.html", context, crumbs=pool_crumbs(pool))
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Department, dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -102,7 +103,15 @@ def _owner_sentences(request: HttpRequest, owner: Department | Project) -> HttpR
         if row is not None:
             said.append((quota.node_pool, presenting.sentence_of(board, "gpu", row)))
     context = {"said": said, "cluster": owner.cluster}
-    return render_fragment(request, "organizations/_fair_share_sentences.html", context, title=owner.name)
+    return render_fragment(request, "organizations/_fair_share_sentences.html", context, crumbs=_crumbs_of(owner))
+
+
+def _crumbs_of(owner: Department | Project) -> list[dict[str, str]]:
+    kind, label = ("department", _("Departments")) if isinstance(owner, Department) else ("project", _("Projects"))
+    return [
+        {"label": label, "url": reverse(f"organizations:{kind}-list")},
+        {"label": owner.name, "url": reverse(f"organizations:{kind}-detail", args=[owner.pk])},
+    ]
 
 
 def _found(rows: list[Row], text: str) -> list[Row]:

@@ -104,6 +104,11 @@ def test_nothing_compared_is_said_and_is_no_zero_of_zero(made: Any, cluster: Any
 def test_the_clusters_page_loads_the_panel_with_the_last_wrong_ones(some: Prediction, viewer: Any, client_of: Any):
     client = client_of(viewer)
     url = reverse("workloads:agreement", args=[some.cluster_id])
+    page = text_of(client.get(url))
+    assert page.count("Predictions and the scheduler") == 1
+    whole = reverse("clusters:cluster-detail", args=[some.cluster_id])
+    assert f'<h1><a href="{whole}">{some.cluster.name}</a></h1>' in page
+    assert f'<a href="{reverse("clusters:cluster-list")}">Clusters</a></nav>' in page
     assert url in client.get(reverse("clusters:cluster-detail", args=[some.cluster_id])).content.decode()
 
     told = text_of(client.get(url, headers={"HX-Request": "true"}))

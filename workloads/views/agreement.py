@@ -8,7 +8,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils.translation import gettext as _l
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
@@ -106,8 +105,7 @@ def cluster_agreement(request: HttpRequest, pk: str) -> HttpResponse:
         "wrong": present(agreement_tally.last_wrong(request.user, cluster)),
         "list_url": reverse("workloads:predictions", args=[cluster.pk]),
     }
-    title = _l("Predictions and the scheduler")
-    return render_fragment(request, "workloads/_agreement.html", context, title=title)
+    return render_fragment(request, "workloads/_agreement.html", context, crumbs=cluster_crumbs(cluster))
 
 
 @require_GET
