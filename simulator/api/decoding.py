@@ -6,7 +6,7 @@ from simulator.api.errors import bad_request, field_invalid, invalid
 from simulator.api.go_base64 import illegal_base64
 from simulator.api.requests import WriteOptions
 from simulator.api.resources import Resource
-from simulator.api.schema import FREE_FORM, has_bad_quantity, mismatch, prune
+from simulator.api.schema import FREE_FORM, bad_quantity, mismatch, prune
 from simulator.client import Object
 
 
@@ -83,12 +83,10 @@ def _check_types(resource: Resource, body: Object) -> None:
         metadata = schema.child("metadata")
         wrong = mismatch(metadata, body.get("metadata"), "metadata") if metadata else None
         owner = "ObjectMeta"
-    if not resource.custom and has_bad_quantity(schema, body):
+    why = "" if resource.custom else bad_quantity(schema, body)
+    if why:
         kind = resource.kind
-        raise bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: quantities must match the '
-            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
+        raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
     if wrong is not None:
         kind = resource.kind
         raise bad_request(

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from clusters.operators.grove.topology import domain_keys
+from simulator.api.go_types import GoType, Slice, Struct, read
 from simulator.api.store import CollectionName
 from simulator.api.webhooks import Denied, Webhook
 from simulator.client import Object
@@ -22,6 +25,36 @@ _ANNOTATIONS = {
 }
 _MULTINODE_TYPES = ("worker", "prefill", "decode")
 Problems = Iterator[str]
+_CONTAINER = Struct("v1", "Container", {"name": "string", "image": "string"})
+_TEMPLATE = Struct("v1", "PodTemplateSpec", {"spec": Struct("v1", "PodSpec", {"containers": Slice(_CONTAINER)})})
+_CONSTRAINT: GoType = Struct("v1beta1", "TopologyConstraint", {"clusterTopologyName": "string", "packDomain": "string"})
+_COMPONENT = Struct(
+    "v1beta1",
+    "DynamoComponentDeploymentSharedSpec",
+    {
+        "name": "string",
+        "type": "v1beta1.ComponentType",
+        "replicas": "int32",
+        "minAvailable": "int32",
+        "multinode": Struct("v1beta1", "MultinodeSpec", {"nodeCount": "int32"}),
+        "podTemplate": _TEMPLATE,
+        "runtimeVersionOverride": "string",
+        "topologyConstraint": _CONSTRAINT,
+    },
+)
+_SPEC = Struct(
+    "v1beta1",
+    "DynamoGraphDeploymentSpec",
+    {
+        "backendFramework": "string",
+        "components": Slice(_COMPONENT),
+        "experimental": Struct("v1beta1", "ExperimentalSpec"),
+        "priorityClassName": "string",
+        "restart": Struct("v1beta1", "Restart"),
+        "topologyConstraint": _CONSTRAINT,
+    },
+)
+_GRAPH = Struct("v1beta1", "DynamoGraphDeployment", {"spec": _SPEC})
 
 
 def validate(server: "Server", new: Object, old: Object | None) -> list[str]:
@@ -57,7 +90,7 @@ def _names(server: "Server", graph: Object) -> Problems:
     if not _components(graph):
         yield "spec.components: Required value: at least one component is required"
     for index, component in enumerate(_components(graph)):
-        own = component["name"]
+        own = component.get("name", "")
         if own.lower() in seen:
             yield f'spec.components[{index}].name: Duplicate value: "{own}" (names are compared without case)'
         seen.add(own.lower())
@@ -80,7 +113,7 @@ def _containers(server: "Server", graph: Object) -> Problems:
 
 
 def _roles(server: "Server", graph: Object) -> Problems:
-    epp = [item["name"] for item in _components(graph) if item.get("type") == "epp"]
+    epp = [item.get("name", "") for item in _components(graph) if item.get("type") == "epp"]
     if len(epp) > 1:
         yield f"spec.components: Invalid value: at most one component of type epp is allowed, got {len(epp)}"
     for index, component in enumerate(_components(graph)):
@@ -117,14 +150,13 @@ def _topology(server: "Server", graph: Object) -> Problems:
         return
     if not whole.get("packDomain") and not parts:
         yield "spec.topologyConstraint.packDomain: Required value: no component has a packDomain of its own"
-    name = whole["clusterTopologyName"]
+    name = whole.get("clusterTopologyName", "")
     binding = server.store.collection(_BINDINGS).entries.get(("", name))
     if binding is None:
         path = "spec.topologyConstraint.clusterTopologyName"
         yield f'{path}: Invalid value: "{name}": no ClusterTopologyBinding of this name'
         return
-    domains = [level["domain"] for level in binding.object["spec"]["levels"]]
-    yield from _domains(domains, whole, parts)
+    yield from _domains(list(domain_keys(binding.object)), whole, parts)
 
 
 def _domains(domains: list[str], whole: Object, parts: list[tuple[str, Object]]) -> Problems:
@@ -169,8 +201,8 @@ def _fixed_spec(old: Object, new: Object) -> Problems:
 
 
 def _fixed_components(old: Object, new: Object) -> Problems:
-    before = {item["name"]: item for item in _components(old)}
-    now = {item["name"]: item for item in _components(new)}
+    before = {item.get("name", ""): item for item in _components(old)}
+    now = {item.get("name", ""): item for item in _components(new)}
     added, removed = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
     if added or removed:
         yield (
@@ -194,5 +226,6 @@ WEBHOOKS: dict[CollectionName, Webhook] = {
         "dynamo-platform-dynamo-operator-webhook-service.dynamo-system.svc",
         "/validate-nvidia-com-v1beta1-dynamographdeployment",
         validate,
+        partial(read, _GRAPH),
     )
 }

@@ -1,6 +1,7 @@
 """JSON read with the complaints of Go's encoding/json."""
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ _LITERALS = ("true", "false", "null")
 _ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "'": r"\'"}
 _LAST_ASCII = "\x7f"
 _SUMMARY = 30
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Malformed(ValueError):
@@ -29,7 +31,38 @@ def read(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _read_leniently(raw, error)
+    except RecursionError as error:
+        raise Malformed("exceeded max depth") from error
+
+
+def _read_leniently(raw: bytes, error: Exception) -> Any:
+    """Bytes that are no UTF-8 and halves of surrogates are U+FFFD each, as Go reads strings. Raises `Malformed`."""
+    text = _SURROGATE.sub("\ufffd", raw.decode("utf-8", "surrogateescape"))
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except Malformed:
+        raise
+    except (ValueError, RecursionError):
         raise Malformed(complaint(raw)) from error
+    return _without_surrogates(value)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise Malformed(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
+    return value
 
 
 def complaint(raw: bytes) -> str:

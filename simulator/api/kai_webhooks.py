@@ -1,9 +1,11 @@
 """KAI's three validating webhooks, with the texts recorded from v0.17 (`golden/webhooks.jsonl`)."""
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
-from simulator.api.durations import problem
+from clusters.operators.objects import mapping_of
+from simulator.api.go_types import GoType, Slice, Struct, read
 from simulator.api.store import CollectionName
 from simulator.api.webhooks import Denied, Webhook
 from simulator.client import Object
@@ -16,10 +18,73 @@ POD_GROUPS: CollectionName = ("scheduling.run.ai", "podgroups")
 TOPOLOGIES: CollectionName = ("kai.scheduler", "topologies")
 
 
+_RESOURCE: GoType = Struct("v2", "QueueResource", dict.fromkeys(("quota", "overQuotaWeight", "limit"), "float64"))
+_QUEUE = Struct(
+    "v2",
+    "Queue",
+    {
+        "spec": Struct(
+            "v2",
+            "QueueSpec",
+            {
+                "displayName": "string",
+                "parentQueue": "string",
+                "priority": "int",
+                "resources": Struct("v2", "QueueResources", dict.fromkeys(("cpu", "gpu", "memory"), _RESOURCE)),
+                "preemptMinRuntime": "v1.Duration",
+                "reclaimMinRuntime": "v1.Duration",
+            },
+        ),
+        "status": Struct("v2", "QueueStatus", {"childQueues": Slice("string")}),
+    },
+)
+_CONSTRAINT: GoType = Struct(
+    "v2alpha2",
+    "TopologyConstraint",
+    dict.fromkeys(("topology", "requiredTopologyLevel", "preferredTopologyLevel"), "string"),
+)
+_SUBGROUP = Struct(
+    "v2alpha2",
+    "SubGroup",
+    {
+        "name": "string",
+        "parent": "string",
+        "minMember": "int32",
+        "minSubGroup": "int32",
+        "topologyConstraint": _CONSTRAINT,
+    },
+)
+_POD_GROUP = Struct(
+    "v2alpha2",
+    "PodGroup",
+    {
+        "spec": Struct(
+            "v2alpha2",
+            "PodGroupSpec",
+            {
+                "minMember": "int32",
+                "minSubGroup": "int32",
+                "queue": "string",
+                "priorityClassName": "string",
+                "markUnschedulable": "bool",
+                "schedulingBackoff": "int32",
+                "preemptionDelay": "v1.Duration",
+                "stalenessGracePeriod": "v1.Duration",
+                "topologyConstraint": _CONSTRAINT,
+                "subGroups": Slice(_SUBGROUP),
+            },
+        ),
+        "status": Struct("v2alpha2", "PodGroupStatus"),
+    },
+)
+_LEVEL = Struct("v1alpha1", "TopologyLevel", {"nodeLabel": "string", "alias": "string"})
+_TOPOLOGY = Struct("v1alpha1", "Topology", {"spec": Struct("v1alpha1", "TopologySpec", {"levels": Slice(_LEVEL)})})
+
+
 def topology(server: "Server", new: Object, old: Object | None) -> list[str]:
-    levels = new["spec"]["levels"]
+    levels = (new.get("spec") or {}).get("levels") or []
     aliases = [level["alias"] for level in levels if level.get("alias")]
-    labels = {level["nodeLabel"] for level in levels}
+    labels = {level.get("nodeLabel", "") for level in levels}
     duplicated = sorted(alias for alias, count in Counter(aliases).items() if count > 1)
     conflicting = sorted(set(aliases) & labels)
     problems = []
@@ -36,8 +101,6 @@ def queue(server: "Server", new: Object, old: Object | None) -> list[str]:
     spec = new.get("spec") or {}
     if spec.get("resources") is None:
         raise Denied("resources must be specified")
-    for field in ("preemptMinRuntime", "reclaimMinRuntime"):
-        _check_duration(spec.get(field))
     return _quota_warnings(server, new, old) if server.quota_validation else []
 
 
@@ -50,8 +113,6 @@ def delete_queue(server: "Server", old: Object) -> None:
 
 def pod_group(server: "Server", new: Object, old: Object | None) -> list[str]:
     spec = new.get("spec") or {}
-    for field in ("preemptionDelay", "stalenessGracePeriod"):
-        _check_duration(spec.get(field))
     least, groups = spec.get("minMember"), spec.get("minSubGroup")
     if least is not None and groups is not None:
         raise Denied(
@@ -76,7 +137,7 @@ def pod_group(server: "Server", new: Object, old: Object | None) -> list[str]:
 def _check_tree(subgroups: list[Object]) -> None:
     parents: dict[str, str] = {}
     for item in subgroups:
-        name = item["name"]
+        name = item.get("name", "")
         if name in parents:
             raise Denied(f"duplicate subgroup name {name}")
         parents[name] = str(item.get("parent") or "").lower()
@@ -94,11 +155,11 @@ def _check_tree(subgroups: list[Object]) -> None:
 
 def _subgroup_problems(subgroups: list[Object]) -> tuple[list[str], list[str]]:
     """What is refused (in part only on create), and what is only warned of."""
-    children = Counter(str(item.get("parent") or "").lower() for item in subgroups)
+    children = Counter(str(item["parent"]).lower() for item in subgroups if item.get("parent"))
     refused: list[str] = []
     warned: list[str] = []
     for item in subgroups:
-        name, least, groups = item["name"], item.get("minMember"), item.get("minSubGroup")
+        name, least, groups = item.get("name", ""), item.get("minMember"), item.get("minSubGroup")
         below = children.get(name, 0)
         if below and least is not None:
             refused.append(
@@ -130,7 +191,7 @@ def _quota_warnings(server: "Server", new: Object, old: Object | None) -> list[s
             warnings.append(f"child queue GPU quota ({own:.2f}) exceeds parent queue {parent} GPU quota ({limit:.2f})")
     name = new["metadata"]["name"]
     children = [
-        entry.object for entry in queues.values() if (entry.object.get("spec") or {}).get("parentQueue") == name
+        entry.object for entry in queues.values() if mapping_of(entry.object.get("spec")).get("parentQueue") == name
     ]
     total, own = sum(map(_gpu_quota, children)), _gpu_quota(new)
     if children and old is not None and total > own:
@@ -139,14 +200,9 @@ def _quota_warnings(server: "Server", new: Object, old: Object | None) -> list[s
 
 
 def _gpu_quota(body: Object) -> float:
-    resources = (body.get("spec") or {}).get("resources") or {}
-    return float((resources.get("gpu") or {}).get("quota", 0))
-
-
-def _check_duration(value: object) -> None:
-    text = problem(value) if isinstance(value, str) else ""
-    if text:
-        raise Denied(text, 400)
+    resources = mapping_of(mapping_of(body.get("spec")).get("resources"))
+    quota = mapping_of(resources.get("gpu")).get("quota")
+    return float(quota) if isinstance(quota, int | float) else 0.0
 
 
 def _go_list(items: list[str]) -> str:
@@ -155,13 +211,18 @@ def _go_list(items: list[str]) -> str:
 
 WEBHOOKS: dict[CollectionName, Webhook] = {
     TOPOLOGIES: Webhook(
-        "topo.run.ai", "admission.kai-scheduler.svc", "/validate-kai-scheduler-v1alpha1-topology", topology
+        "topo.run.ai",
+        "admission.kai-scheduler.svc",
+        "/validate-kai-scheduler-v1alpha1-topology",
+        topology,
+        partial(read, _TOPOLOGY),
     ),
     QUEUES: Webhook(
         "queue.run.ai",
         "queue-controller.kai-scheduler.svc",
         "/validate-scheduling-run-ai-v2-queue",
         queue,
+        partial(read, _QUEUE),
         delete_queue,
     ),
     POD_GROUPS: Webhook(
@@ -169,5 +230,6 @@ WEBHOOKS: dict[CollectionName, Webhook] = {
         "podgroup-controller.kai-scheduler.svc",
         "/validate-scheduling-run-ai-v2alpha2-podgroup",
         pod_group,
+        partial(read, _POD_GROUP),
     ),
 }

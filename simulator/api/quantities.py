@@ -6,6 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 _QUANTITY = re.compile(r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
+_SHAPE = re.compile(r"(?!$)[+-]?\d*(\.\d*)?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)")
+_EXPONENT = re.compile(r"[eE]([+-]?\d{1,19})")
+WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _MOST = 2**63 - 1  # of an amount in a binary unit; the others are kept as they are
@@ -17,9 +20,24 @@ _LETTERS = {power: letter for letter, power in _DECIMAL.items()}
 
 def is_quantity(value: Any) -> bool:
     """Whether a value can be read as a quantity."""
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, int | float) or (isinstance(value, str) and _QUANTITY.fullmatch(value) is not None)
+    return not quantity_problem(value)
+
+
+def quantity_problem(value: Any) -> str:
+    """Why a value is no quantity, as Go's `resource.ParseQuantity` says it; "" for one that is."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return WRONG_FORMAT
+    match = _SHAPE.fullmatch(str(value))
+    if match is None:
+        return WRONG_FORMAT
+    suffix = match["suffix"]
+    if suffix not in _DECIMAL and suffix not in _BINARY:
+        exponent = _EXPONENT.fullmatch(suffix)
+        if exponent is None or not -_MOST - 1 <= int(exponent[1]) <= _MOST:
+            return "unable to parse quantity's suffix"
+    if _QUANTITY.fullmatch(str(value)) is None:
+        return "unable to parse numeric part of quantity"
+    return ""
 
 
 def canonical(value: Any) -> Any:
@@ -54,7 +72,7 @@ def _canonical(text: str) -> str:
         return _binary(min(max(number * _BINARY[suffix], Decimal(-_MOST)), Decimal(_MOST)))
     exponent = _DECIMAL.get(suffix)
     if exponent is None:
-        return _exponent(number, int(suffix[1:]))
+        return _exponent(number, (int(suffix[1:]) + 2**31) % 2**32 - 2**31)  # Go keeps the exponent in an int32
     return _decimal(number.scaleb(exponent), _LETTERS)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from simulator.api.quantities import canonical, is_quantity
+from simulator.api.quantities import canonical, quantity_problem
 
 UNSET: Any = object()
 ListKeys = tuple[str, ...]
@@ -196,17 +196,15 @@ def without_empty(schema: Schema, value: Any) -> Any:
     return result
 
 
-def has_bad_quantity(schema: Schema, value: Any) -> bool:
-    """Whether a resource quantity somewhere cannot be read."""
+def bad_quantity(schema: Schema, value: Any) -> str:
+    """Why the first resource quantity that cannot be read is none; "" where all can."""
     if isinstance(value, dict):
-        return any(
-            has_bad_quantity(child, element)
-            for key, element in value.items()
-            if (child := schema.child(key)) is not None
-        )
+        named = ((schema.child(key), element) for key, element in value.items())
+        found = (bad_quantity(child, element) for child, element in named if child is not None)
+        return next(filter(None, found), "")
     if isinstance(value, list):
-        return any(has_bad_quantity(schema.item(), element) for element in value)
-    return schema.quantity and value is not None and not is_quantity(value)
+        return next(filter(None, (bad_quantity(schema.item(), element) for element in value)), "")
+    return quantity_problem(value) if schema.quantity and value is not None else ""
 
 
 def _go_type(schema: Schema) -> str:

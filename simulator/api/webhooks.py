@@ -21,19 +21,23 @@ class Denied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """`validate(server, new, old)` returns warnings; `delete(server, old)` only refuses. Both raise `Denied`."""
+    """`validate(server, new, old)` returns warnings; `delete(server, old)` only refuses. Both raise `Denied`.
+
+    `read(object)` is how its service decodes: what no struct of its can hold is refused with 400.
+    """
 
     name: str
     service: str  # host of the service that answers
     path: str
     validate: Callable[["Server", Object, Object | None], list[str]]
+    read: Callable[[Object], Object]
     delete: Callable[["Server", Object], None] | None = None
 
     def check(self, server: "Server", group: str, new: Object, old: Object | None) -> list[str]:
         """Raises the API server's words around a refusal, 500 while the webhook is down."""
         self._require(server, group)
         try:
-            return self.validate(server, new, old)
+            return self.validate(server, self.read(new), old if old is None else self.read(old))
         except Denied as denied:
             raise self._refusal(denied) from denied
 
@@ -42,7 +46,7 @@ class Webhook:
             return
         self._require(server, group)
         try:
-            self.delete(server, old)
+            self.delete(server, self.read(old))
         except Denied as denied:
             raise self._refusal(denied) from denied
 
