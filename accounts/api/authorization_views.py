@@ -16,6 +16,7 @@ from accounts.roles import ACTIONS, GROUP_OF, PREDEFINED
 from accounts.scopes import TENANT_ID
 from core.api.bodies import check_keys
 from core.api.ids import number_of
+from core.api.matching import check_match, tagged
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput
 
@@ -42,7 +43,8 @@ class RoleView(ApiView):
     def get(self, request: Request, role_id: str) -> Response:
         """The role."""
         require(request.user, "roles:read")
-        return Response(wire.role_json(wire.find_role(number_of(role_id))))
+        shown = wire.role_json(wire.find_role(number_of(role_id)))
+        return tagged(shown, shown)
 
 
 class RoleListV2View(RoleListView):
@@ -71,6 +73,7 @@ class RoleV2View(RoleView):
     def put(self, request: Request, role_id: str) -> Response:
         """Change it; it holds at once."""
         role, body = _custom(request, role_id), self.body()
+        check_match(request, wire.role_json(role))
         check_keys(body, ROLE_KEYS)
 
         def update() -> dict[str, Any]:
@@ -81,6 +84,7 @@ class RoleV2View(RoleView):
     def delete(self, request: Request, role_id: str) -> Response:
         """Delete it; 409 while a rule gives it. 204."""
         role = _custom(request, role_id)
+        check_match(request, wire.role_json(role))
         self.write(lambda: services.delete_role(actor_of(request), role=role))
         return Response(status=204)
 

@@ -24,6 +24,7 @@ from accounts.requests import actor_of
 from accounts.selectors import any_keys, find_any_key, find_own_key, find_service_account, own_keys, service_accounts
 from core.api.bodies import check_keys
 from core.api.listing import text_parameters
+from core.api.matching import check_match, tagged
 from core.api.views import ApiView
 
 
@@ -48,7 +49,12 @@ class ServiceAccountListView(ApiView):
 
         def create() -> dict[str, Any]:
             account, key, secret = services.create_service_account(actor_of(request), name=name)
-            return {"id": str(account.pk), "name": name, "clientId": key.client_id, self.secret_name: secret}
+            return {
+                "id": str(account.pk),
+                "name": name,
+                "clientId": key.client_id,
+                self.secret_name: self.shown_once(secret),
+            }
 
         return Response(self.write(create), status=201)
 
@@ -61,11 +67,13 @@ class ServiceAccountView(ApiView):
 
     def get(self, request: Request, account_id: str) -> Response:
         """The account."""
-        return Response(wire.service_account_json(find_service_account(request.user, account_id)))
+        shown = wire.service_account_json(find_service_account(request.user, account_id))
+        return tagged(shown, shown)
 
     def patch(self, request: Request, account_id: str) -> Response:
         """Switch it on or off."""
         account, body = find_service_account(request.user, account_id), self.body()
+        check_match(request, wire.service_account_json(account))
         check_keys(body, ("enabled",))
         enabled = wire.read_flag(body, "enabled")
         self.write(lambda: services.set_service_account_enabled(actor_of(request), account=account, enabled=enabled))
@@ -74,6 +82,7 @@ class ServiceAccountView(ApiView):
     def delete(self, request: Request, account_id: str) -> Response:
         """Delete it with its access rules. 204."""
         account = find_service_account(request.user, account_id)
+        check_match(request, wire.service_account_json(account))
         self.write(lambda: services.delete_service_account(actor_of(request), account=account))
         return Response(status=204)
 
@@ -90,7 +99,7 @@ class ServiceAccountSecretView(ApiView):
         """It is shown this once; the old one ends."""
         account = find_service_account(request.user, account_id)
         secret = self.write(lambda: services.renew_service_account_secret(actor_of(request), account=account))
-        return Response({self.secret_name: secret})
+        return Response({self.secret_name: self.shown_once(secret)})
 
 
 class AccessKeyListView(ApiView):
@@ -117,7 +126,7 @@ class AccessKeyListView(ApiView):
             key, secret = services.create_access_key(actor_of(request), name=name, expires_at=expires_at)
             shown = wire.access_key_json(key)
             shown.pop("lastLogin")
-            return {**shown, self.secret_name: secret}
+            return {**shown, self.secret_name: self.shown_once(secret)}
 
         return Response(self.write(create), status=201)
 
@@ -129,11 +138,13 @@ class AccessKeyView(ApiView):
 
     def get(self, request: Request, key_id: str) -> Response:
         """The key, without its secret."""
-        return Response(wire.access_key_json(find_own_key(request.user, key_id)))
+        shown = wire.access_key_json(find_own_key(request.user, key_id))
+        return tagged(shown, shown)
 
     def delete(self, request: Request, key_id: str) -> Response:
         """Revoke it and its tokens. 204."""
         key = find_own_key(request.user, key_id)
+        check_match(request, wire.access_key_json(key))
         self.write(lambda: services.revoke_access_key(actor_of(request), key=key))
         return Response(status=204)
 
@@ -148,7 +159,7 @@ class AccessKeySecretView(ApiView):
         """It is shown this once; the old one ends."""
         key = find_own_key(request.user, key_id)
         secret = self.write(lambda: services.renew_access_key_secret(actor_of(request), key=key))
-        return Response({"clientSecret": secret})
+        return Response({"clientSecret": self.shown_once(secret)})
 
 
 class AllAccessKeysView(ApiView):
@@ -176,5 +187,6 @@ class AnyAccessKeyView(ApiView):
     def delete(self, request: Request, key_id: str) -> Response:
         """Revoke it and its tokens. 204."""
         key = find_any_key(request.user, key_id)
+        check_match(request, wire.access_key_json(key))
         self.write(lambda: services.revoke_access_key(actor_of(request), key=key))
         return Response(status=204)

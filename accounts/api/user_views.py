@@ -18,6 +18,7 @@ from core.api.bodies import check_keys
 from core.api.errors import error_body
 from core.api.filters import filter_by, search, sort
 from core.api.listing import count_parameters, page_parameters, sort_parameters
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import Count
 from core.api.views import ApiView
@@ -68,7 +69,7 @@ class UserListView(ApiView):
 
         def create() -> dict[str, Any]:
             user, password = services.create_user(actor_of(request), email=email)
-            return {"id": str(user.pk), "username": user.email, "tempPassword": password}
+            return {"id": str(user.pk), "username": user.email, "tempPassword": self.shown_once(password)}
 
         return Response(self.write(create), status=201)
 
@@ -91,11 +92,13 @@ class UserView(ApiView):
 
     def get(self, request: Request, user_id: str) -> Response:
         """The person."""
-        return Response(wire.user_json(find_person(request.user, user_id)))
+        shown = wire.user_json(find_person(request.user, user_id))
+        return tagged(shown, shown)
 
     def delete(self, request: Request, user_id: str) -> Response:
         """Delete them, their access rules and keys. 204."""
         user = find_person(request.user, user_id)
+        check_match(request, wire.user_json(user))
         self.write(lambda: services.delete_user(actor_of(request), user=user))
         return Response(status=204)
 
@@ -123,7 +126,7 @@ class UserPasswordView(ApiView):
         """It is shown this once."""
         user = find_person(request.user, user_id)
         password = self.write(lambda: services.reset_password(actor_of(request), user=user))
-        return Response({"tempPassword": password})
+        return Response({"tempPassword": self.shown_once(password)})
 
 
 class OwnPasswordView(ApiView):

@@ -1,8 +1,11 @@
 """ETags and If-Match: an edit of what was read, not of what somebody else has made of it meanwhile.
 
-The tag is the row's generation, which rises with every change of its spec; status does not touch it.
+The tag is the row's generation, which rises with every change of its spec; status does not touch it. What has none
+(people, keys, rules, roles, credentials, reports) has a digest of what is shown of it, but for when it was last used.
 """
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,12 +13,15 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.api.json_rendering import encode
 from core.errors import Stale
 from core.models import DesiredState
 from core.tenant_settings import REQUIRE_MATCH, is_on
 
 # The official client of Run:ai knows no ETags; everybody else can send one.
 _OFFICIAL_CLIENT = "runai-api-client-python/"
+_OF_USE = frozenset({"lastLogin"})
+Tagged = DesiredState | Mapping[str, Any]
 
 
 class PreconditionRequired(exceptions.APIException):
@@ -26,17 +32,20 @@ class PreconditionRequired(exceptions.APIException):
     default_code = "precondition_required"
 
 
-def etag_of(row: DesiredState) -> str:
-    """The ETag header of a row."""
-    return f'"{row.generation}"'
+def etag_of(row: Tagged) -> str:
+    """The ETag header of a row, or of the JSON that shows one."""
+    if isinstance(row, DesiredState):
+        return f'"{row.generation}"'
+    shown = {key: value for key, value in row.items() if key not in _OF_USE}
+    return f'"{hashlib.sha256(encode(shown)).hexdigest()[:16]}"'
 
 
-def tagged(row: DesiredState, body: Any, *, status: int = 200) -> Response:
+def tagged(row: Tagged, body: Any, *, status: int = 200) -> Response:
     """An answer that shows `row` as `body`, with its ETag."""
     return Response(body, status=status, headers={"ETag": etag_of(row)})
 
 
-def check_match(request: Request, row: DesiredState, *, needed: bool = False) -> None:
+def check_match(request: Request, row: Tagged, *, needed: bool = False) -> None:
     """Hold the request's `If-Match` against the row. Raises `Stale` (412); `PreconditionRequired` where it is
     `needed` and absent, but for the official client and where the setting `api.require-if-match` is off."""
     given = request.headers.get("If-Match")

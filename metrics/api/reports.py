@@ -19,6 +19,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
 from core.api.json_rendering import FastJSONRenderer
 from core.api.listing import count_parameters, list_parameters
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import Count
 from core.api.views import ApiView
@@ -92,11 +93,13 @@ class ReportView(ApiView):
 
     def get(self, request: Request, report_id: str) -> Response:
         """The report."""
-        return Response(report_json(find(request, report_id)))
+        shown = report_json(find(request, report_id))
+        return tagged(shown, shown)
 
     def delete(self, request: Request, report_id: str) -> Response:
         """Delete it."""
         report = find(request, report_id)
+        check_match(request, report_json(report))
         self.write(lambda: reports.delete_report(actor_of(request), report=report))
         return Response(status=204)
 

@@ -12,6 +12,7 @@ from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.ids import number_of
 from core.api.listing import text_parameters
+from core.api.matching import check_match, tagged
 from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
@@ -85,11 +86,13 @@ class CredentialView(ApiView):
 
     def get(self, request: Request, asset_id: str) -> Response:
         """Its name, place and keys; never a value."""
-        return Response(wire.credential_json(self._find(request, asset_id)))
+        shown = wire.credential_json(self._find(request, asset_id))
+        return tagged(shown, shown)
 
     def put(self, request: Request, asset_id: str) -> Response:
         """Rename it (`meta.name`), or overwrite its content (`spec`); the project stays. 202."""
         secret, body = self._find(request, asset_id), self.body()
+        check_match(request, wire.credential_json(secret))
         check_keys(body, ("meta", "spec"))
         name = _new_name(body, secret)
         content = wire.read_spec(self.kind, secret.name, body) if body.get("spec") is not None else None
@@ -109,6 +112,7 @@ class CredentialView(ApiView):
     def delete(self, request: Request, asset_id: str) -> Response:
         """Delete it; its objects leave the cluster. 202 or 204, as Run:ai answers for the kind."""
         secret = self._find(request, asset_id)
+        check_match(request, wire.credential_json(secret))
         self.write(lambda: services.delete_secret(actor_of(request), secret=secret))
         return Response(status=204) if self.kind.deleted == 204 else Response(ACCEPTED, status=202)
 

@@ -46,6 +46,17 @@ def test_a_credential_is_made_listed_renamed_overwritten_and_deleted(send, world
     assert not any("canary-1" in json.dumps(a.json()) for a in (made, shown, renamed, again))
 
 
+def test_a_credential_is_changed_in_the_state_that_was_read(send, world):
+    made = send("post", f"{ROOT}/password", body(world.project, SPECS["password"][0])).json()
+    path = f"{ROOT}/password/{made['meta']['id']}"
+    read = send("get", path).headers["ETag"]
+
+    answers = [send("put", path, {"meta": {"name": name}}, HTTP_IF_MATCH=read).status_code for name in ("one", "two")]
+
+    assert answers == [202, 412]
+    assert send("get", path).json()["meta"]["name"] == "one"
+
+
 def test_a_registry_becomes_a_docker_configuration(send, world):
     made = send("post", f"{ROOT}/docker-registry", body(world.project, DOCKER))
     content = json.loads(decrypt(ProjectSecret.objects.get().content)[".dockerconfigjson"])
