@@ -31,6 +31,7 @@ from core.api.bodies import check_keys
 from core.api.filters import filter_by, search, sort
 from core.api.ids import number_of, uuid_of
 from core.api.listing import SEARCH, count_parameters, list_parameters, page_parameters, text_parameters
+from core.api.matching import check_match, tagged
 from core.api.pagination import paginate, slice_of
 from core.api.shapes import Count
 from core.api.views import ApiView, is_dry_run
@@ -133,13 +134,13 @@ class AccessRuleView(ApiView):
 
     def get(self, request: Request, rule_id: str) -> Response:
         """The rule, with the path of its scope."""
-        rule = find_rule(request, rule_id)
-        names = names_of([rule])
-        return Response({**wire.rule_json(rule, names), "scopePath": names.get((rule.scope_type, rule.scope_id), "")})
+        shown = shown_rule(find_rule(request, rule_id))
+        return tagged(shown, shown)
 
     def delete(self, request: Request, rule_id: str) -> Response:
         """Take the role away, at once. 204."""
         rule = find_rule(request, rule_id)
+        check_match(request, shown_rule(rule))
         self.write(lambda: services.revoke(actor_of(request), rule=rule))
         return Response(status=204)
 
@@ -236,6 +237,12 @@ def create(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
     subject = Group(name) if kind == GROUP else _subject(kind, name)
     rule = services.grant(actor_of(request), subject=subject, role=role.name, target=target)
     return wire.rule_json(rule, {(target.scope_type.value, target.scope_id): target.name})
+
+
+def shown_rule(rule: AccessRule) -> dict[str, Any]:
+    """One rule, with the path of its scope."""
+    names = names_of([rule])
+    return {**wire.rule_json(rule, names), "scopePath": names.get((rule.scope_type, rule.scope_id), "")}
 
 
 def find_rule(request: Request, rule_id: str) -> AccessRule:

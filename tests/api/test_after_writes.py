@@ -1,4 +1,5 @@
-"""What was made is there at once, and what was deleted is gone: 404, as if it had never been."""
+"""What was made is there at once with its ETag, and what was deleted, in the state that was read, is gone: 404, as
+if it had never been."""
 
 import pytest
 
@@ -24,10 +25,12 @@ def test_what_was_deleted_is_gone_and_what_was_made_is_there(send, world, path):
     assert made.status_code in (201, 202), made.content
     one = f"{path}/{made.json()['id']}"
 
-    shown, deleted = send("get", one), send("delete", one)
+    shown = send("get", one)
+    stale = send("delete", one, HTTP_IF_MATCH='"of another state"')
+    deleted = send("delete", one, HTTP_IF_MATCH=shown.headers["ETag"])
     again = [send(method, one).status_code for method in ("get", "delete")]
 
     assert shown.status_code == 200
     assert str(shown.json()["id"]) == str(made.json()["id"])
-    assert deleted.status_code == 204
+    assert (stale.status_code, deleted.status_code) == (412, 204)
     assert again == [404, 404]
