@@ -5,6 +5,7 @@ Private networks are where clusters live, so they are allowed; link-local, metad
 """
 
 import ipaddress
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ from core.errors import InvalidInput
 from core.words import gettext as _
 from core.words import gettext_noop
 
+_PLAIN = re.compile(r"[A-Za-z0-9._~:/?#@\[\]%-]+")
+_ODD_SEGMENT = re.compile(r"/(\.{1,2})?(?=/)|/\.{1,2}$|%")
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _METADATA = frozenset(
     ipaddress.ip_address(address) for address in ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")
@@ -29,6 +32,9 @@ def check_server(url: str, *, field: str = "server") -> str:
         port = parts.port
     except ValueError as error:
         raise InvalidInput.of(field, _("this is not a URL"), _(_ALLOWED)) from error
+    # Parsers drop control characters and spaces, and what becomes of a dot segment depends on who reads it.
+    if not _PLAIN.fullmatch(url) or _ODD_SEGMENT.search(parts.path):
+        raise InvalidInput.of(field, _("this is not a URL"), _(_ALLOWED))
     host = parts.hostname or ""
     if not host or parts.username is not None or parts.query or parts.fragment or port == 0 or len(url) > 500:
         message = _("give the address of the API server only, without user, query or fragment")

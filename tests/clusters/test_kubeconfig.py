@@ -167,6 +167,17 @@ def test_a_user_without_a_usable_credential_is_refused(user: dict[str, Any]) -> 
         "https://",
         "",
         "https://[",
+        " https://10.1.2.3",
+        "https://10.1.2.3/a b",
+        "https://10.1.2.3/\r\nX-Header: 1",
+        "https://10.1.2.3/a\tb",
+        "https://10.1.2.3/../admin",
+        "https://10.1.2.3/a/..",
+        "https://10.1.2.3//admin",
+        "https://10.1.2.3/%2e%2e/admin",
+        "https://10.1.2.3\\@169.254.169.254",
+        "https://127。0。0。1",
+        "https://ⓛocalhost",
     ],
 )
 def test_an_address_that_is_no_api_server_is_refused(url: str) -> None:
@@ -175,10 +186,18 @@ def test_an_address_that_is_no_api_server_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://10.1.2.3:6443", "https://api.example.org", "http://127.0.0.1:8001", "https://[fd12::1]:6443"]
+    "url",
+    [
+        "https://10.1.2.3:6443",
+        "https://api.example.org",
+        "http://127.0.0.1:8001",
+        "https://[fd12::1]:6443",
+        "https://rancher.example.org/k8s/clusters/c-m-x_1",
+        "https://10.1.2.3/v1.28/",
+    ],
 )
 def test_an_ordinary_address_is_taken(url: str) -> None:
-    assert check_server(url) == url
+    assert check_server(url) == url.rstrip("/")
 
 
 @pytest.mark.parametrize(
