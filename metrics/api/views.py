@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -117,7 +118,7 @@ class OrgUnitMetricsView(MetricsView):
         keys = [str(pk) for pk in Workload.objects.filter(**own).values_list("pk", flat=True)]
         recorded = Recorded.of(unit.cluster, asked, owners=True)
         pool = request.query_params.get("nodepoolName")
-        inside = set(positions(recorded.layout, pool_nodes(unit.cluster, pool))) if pool is not None else None
+        inside = positions(recorded.layout, pool_nodes(unit.cluster, pool)) if pool is not None else None
         return answer(asked, recorded.lines(_owned(keys, inside)))
 
 
@@ -132,12 +133,8 @@ class WorkloadMetricsView(MetricsView):
         asked_of = Workload.objects.select_related("cluster", "project")
         workload = asked_of.get_visible(request.user, pk=uuid_of(workload_id))
         asked = read_query(request, types.WORKLOAD)
-        points = [p for line in selectors.workload_series(workload, asked.hours) for p in line.points]
-        held: list[Value] = [(p.at, p.measured) for p in points if p.average is not None]
-        return answer(
-            asked,
-            [Line(types.UTILISATION, [(p.at, p.average) for p in points]), Line(types.ALLOCATION, held)],
-        )
+        recorded = Recorded.of(workload.cluster, asked, owners=True)
+        return answer(asked, recorded.lines(_owned([str(workload.pk)])))
 
 
 class PodMetricsView(MetricsView):
@@ -159,7 +156,7 @@ class PodMetricsView(MetricsView):
         if not pod.node_name or not pod.gpus or beside.exists():
             return answer(asked, [])
         recorded = Recorded.of(workload.cluster, asked, owners=True)
-        inside = set(node_positions(recorded.layout).get(pod.node_name, ()))
+        inside = positions(recorded.layout, [pod.node_name])
         return answer(asked, recorded.lines(_owned([str(workload.pk)], inside)))
 
 
@@ -213,9 +210,11 @@ def _always(found: Indices | None) -> Where:
     return lambda moment: found
 
 
-def _owned(keys: Sequence[str], inside: set[Any] | None = None) -> Where:
+def _owned(keys: Sequence[str], inside: Indices | None = None) -> Where:
     """The GPUs of these workloads, of those that are `inside`."""
-    return lambda moment: _within(owned_by(moment, keys), inside)
+    if inside is None:
+        return lambda moment: owned_by(moment, keys)
+    return lambda moment: np.intersect1d(owned_by(moment, keys), inside)
 
 
 def pool_nodes(cluster: Cluster, name: str) -> list[str]:
@@ -232,7 +231,3 @@ def device_lines(lines: Sequence[Series]) -> list[Line]:
         known = [p.average for p in moments if p.average is not None]
         mean.append((moments[0].at, sum(known) / len(known) if known else None))
     return [*each, Line(types.UTILISATION, mean)] if lines else []
-
-
-def _within(found: Indices, inside: set[Any] | None) -> Indices:
-    return found if inside is None else found[[place in inside for place in found]]

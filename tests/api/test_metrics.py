@@ -93,6 +93,15 @@ def test_a_pods_gpus_are_known_where_it_is_alone_on_its_node(api, recorded, clus
     assert (beside.status_code, values(beside)) == (207, {})
 
 
+def test_a_workload_holds_a_gpu_that_is_not_measured_too(api, recorded, cluster, gateway):
+    """Its GPU answers NaN in the third minute: no utilisation is known then, and one GPU is held."""
+    say(gateway, "n1", "NaN", "0")
+    with time_machine.travel(START + timedelta(minutes=2), tick=False):
+        read(cluster, gateway)
+    path = f"/api/v1/workloads/{recorded.pk}/metrics?metricType=GPU_ALLOCATION,GPU_UTILIZATION&{SPAN}"
+    assert values(api.get(path)) == {"GPU_ALLOCATION": ["1", "1", "1"], "GPU_UTILIZATION": ["20", "60"]}
+
+
 def test_metrics_come_as_csv(api, recorded, cluster):
     path = f"/api/v1/clusters/{cluster.pk}/metrics?metricType=TOTAL_GPU&groupBy=Nodepool&{SPAN}"
     rows = list(csv.DictReader(api.get(path, headers={"Accept": "text/csv"}).content.decode().splitlines()))
