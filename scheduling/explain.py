@@ -4,12 +4,12 @@ The texts are those of ``verdicts``; what is not recognised stays as a cause of 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
 
-from scheduling.structs import UNLIMITED, Reason
+from scheduling.structs import UNLIMITED
 
 
 class CauseKind(StrEnum):
@@ -64,15 +64,6 @@ class Cause(msgspec.Struct, frozen=True):
     refusals: tuple[NodeRefusal, ...] = ()
 
 
-def explain_reasons(reasons: Iterable[Reason]) -> tuple[Cause, ...]:
-    """Causes of a pod group's scheduling condition, each once; UNEXPLAINED when it holds no reason."""
-    causes: dict[str, Cause] = {}
-    for reason in reasons:
-        for text in _split_domains(reason.message):
-            causes.setdefault(text, explain_text(text))
-    return tuple(causes.values()) or (Cause(CauseKind.UNEXPLAINED, ""),)
-
-
 def explain_text(text: str) -> Cause:
     """The cause in one text: a reason's message, a pod's condition or an event."""
     stripped = re.sub(r"^Node-Pool '[^']*': ", "", text)
@@ -83,10 +74,6 @@ def explain_text(text: str) -> Cause:
     if stripped.strip(". ") in ("Unable to schedule podgroup", "Unable to schedule pod", ""):
         return Cause(CauseKind.UNEXPLAINED, text)
     return Cause(CauseKind.OTHER, text)
-
-
-def _split_domains(text: str) -> list[str]:
-    return text.split(", ") if text.startswith("node-group(s) ") else [text]
 
 
 def _amount(text: str) -> float:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from scheduling.explain import CauseKind, explain_text
 from scheduling.golden import read_cases
 from scheduling.live import LiveReplay, comparable
 from scheduling.replay import Outcome, compare
 
 DATA = Path(__file__).parent / "data" / "scheduling-live.jsonl.xz"
-COUNTS = {"a": 24, "b": 32, "c": 55, "d": 30, "e": 29, "f": 40, "g": 24, "h": 72, "i": 15, "j": 23, "k": 55, "l": 12}
+COUNTS = {
+    "a": 24, "b": 32, "c": 55, "d": 30, "e": 29, "f": 40, "g": 24, "h": 72, "i": 15, "j": 23, "k": 55, "l": 12, "m": 6,
+}  # fmt: skip
 KNOWN_MISSES = {
     "b030": "unequal pods of a gang: their order is that of random uids",
     "c037": "which of the equal pods ran on which node is random, and one of them is deleted",
@@ -58,18 +59,3 @@ def test_an_evicted_pod_holds_its_place_for_a_cycle() -> None:
         replay.step(number)
 
     assert replay.counts("b") == {"n1": 2}
-
-
-def test_every_recorded_reason_is_understood() -> None:
-    texts = {
-        reason["message"]
-        for case in cases()
-        for step in case["result"]["steps"]
-        for workload in step["workloads"].values()
-        for group in workload["podgroups"]
-        for condition in group["schedulingConditions"]
-        for reason in condition.get("reasons", ())
-    }
-
-    assert len(texts) > 150
-    assert [text for text in texts if explain_text(text).kind is CauseKind.OTHER] == []

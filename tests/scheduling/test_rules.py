@@ -3,7 +3,7 @@
 import pytest
 
 from scheduling.cycle import run_cycle
-from scheduling.structs import UNLIMITED, PodGroup, Resources, SchedulerConfig, SubGroup, Taint, Toleration
+from scheduling.structs import Resources, SchedulerConfig, SubGroup, Taint, Toleration
 from tests.scheduling.build import RACKS, Cluster, node, nodes_used, queue, within
 
 
@@ -373,9 +373,4 @@ def test_a_partly_running_group_gets_no_condition_but_its_pods_do() -> None:
 def test_a_group_without_minimum_counts_as_one_and_zero_is_elastic() -> None:
     for minimum in (None, 0):
         cluster = Cluster(node("n0", 2)).gang("g", 1, 1, 1, min_member=minimum)
-        assert isinstance(cluster.groups[0], PodGroup)
         assert len(run_cycle(cluster.snapshot()).bound) == 2
-
-
-def test_unlimited_is_minus_one() -> None:
-    assert UNLIMITED == -1.0

@@ -15,7 +15,7 @@ from scheduling.fairshare import Claim
 from scheduling.golden import Replay, read_cases
 from scheduling.shares import Bound, explain_division
 from scheduling.shares_holdings import Changes, Debt, debts_of, debts_to, explain_shard
-from scheduling.structs import Snapshot
+from scheduling.structs import Pod, Resources, Snapshot
 from tests.scheduling.build import Cluster, node, queue
 
 DATA = Path(__file__).parent / "data"
@@ -28,15 +28,15 @@ def claim(uid: str, deserved: float, request: float, *, weight: float = 1, limit
 
 def recorded_claims(case: dict, resource: str) -> list[tuple[str, Claim]]:
     rows = case["input"]["queues"]
-    found = []
-    for number, row in enumerate(sorted(rows, key=lambda each: each["created"])):
-        part = row[resource]
-        usage = (row.get("usage") or {}).get(resource, 0.0)
-        bounds = (part["deserved"], part["limit"], part["weight"], part["request"])
-        created = float(sorted({each["created"] for each in rows}).index(row["created"]))
-        found.append((number, row, Claim(row["uid"], *bounds, usage, row["priority"], created)))
-    order = {row["uid"]: number for number, row in enumerate(rows)}
-    return [(row["parent"], each) for _, row, each in sorted(found, key=lambda f: order[f[1]["uid"]])]
+    moments = sorted({row["created"] for row in rows})
+    return [(row["parent"], recorded_claim(row, resource, float(moments.index(row["created"])))) for row in rows]
+
+
+def recorded_claim(row: dict, resource: str, created: float) -> Claim:
+    part = row[resource]
+    usage = (row.get("usage") or {}).get(resource, 0.0)
+    bounds = (part["deserved"], part["limit"], part["weight"], part["request"])
+    return Claim(row["uid"], *bounds, usage, row["priority"], created)
 
 
 def test_the_parts_of_every_recorded_division_add_up_to_what_was_recorded() -> None:
@@ -156,9 +156,11 @@ def test_what_if_changes_shares_and_not_the_snapshot() -> None:
 
 
 def test_cordoned_nodes_and_other_schedulers_pods_cannot_be_shared() -> None:
-    cluster = Cluster(node("n0", 8), node("n1", 8, unschedulable=True)).gang("g", 2)
+    snapshot = Cluster(node("n0", 8), node("n1", 8, unschedulable=True)).gang("g", 2).snapshot()
+    foreign = Pod("other", node="n0", phase="Running", requests=Resources(gpu=3.0))
 
-    assert explain_shard(cluster.snapshot()).total.gpu == 8
+    assert explain_shard(snapshot).total.gpu == 8
+    assert explain_shard(msgspec.structs.replace(snapshot, pods=(*snapshot.pods, foreign))).total.gpu == 5
 
 
 def test_queues_that_the_scheduler_leaves_out_are_named() -> None:
