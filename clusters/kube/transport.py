@@ -173,6 +173,8 @@ class Transport:
             answer = Status(message=content[:200].decode(errors="replace").strip())
         kind = error_class(status, answer)
         message = answer.message or f"HTTP {status}"
+        if message.startswith("<"):
+            message = f"A page came instead of an API server's answer (HTTP {status})."
         if 300 <= status < 400:
             message = f"The API server answered with a redirect (HTTP {status}), which is not followed."
         return kind(message[:2000], cluster=self.connection.name, target=path, status=status)

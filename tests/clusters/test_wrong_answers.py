@@ -95,6 +95,16 @@ def test_a_404_that_is_not_the_api_servers_does_not_say_that_anything_is_absent(
             call(gateway)
 
 
+@pytest.mark.parametrize("status", [404, 403, 502])
+def test_a_page_is_told_in_words_and_not_shown(serve: Serve, status: int) -> None:
+    gateway = serve(lambda exchange: exchange.raw(b"<html><script>alert(1)</script></html>", status))
+
+    with pytest.raises(errors.GatewayError) as caught:
+        gateway.get(KAI_QUEUE, "team-a")
+
+    assert caught.value.message == f"A page came instead of an API server's answer (HTTP {status})."
+
+
 def test_both_404s_of_an_api_server_keep_their_meaning(serve: Serve) -> None:
     absent = serve(lambda exchange: exchange.error(404, "NotFound", 'queues "team-a" not found'))
     unserved = serve(lambda exchange: exchange.raw(b"404 page not found\n", 404))
