@@ -8,9 +8,9 @@ from typing import Any
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, NAMESPACE
 from clusters.models import Cluster, ClusterObject, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL, MANAGED_BY, MANAGED_BY_LABEL, PROJECT_LABEL
+from scheduling.structs import FINISHED
 
 MOST_SHOWN = 100
-FINISHED = ("Succeeded", "Failed")
 
 _Key = tuple[str, str]  # namespace, workload
 

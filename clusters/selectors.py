@@ -24,9 +24,9 @@ from clusters.kinds import KAI_TOPOLOGY
 from clusters.models import Cluster, ClusterEvent, ClusterObject, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL, HOSTNAME_LABEL
 from core.errors import NotFound
+from scheduling.structs import FINISHED
 
 Viewer = User | AnonymousUser
-FINISHED = ("Succeeded", "Failed")
 # A stream says something at least this often (bookmarks, the end of a watch); later it is stale.
 SILENT_AFTER = timedelta(seconds=90)
 
@@ -102,7 +102,7 @@ def _gpu_strip(user: Viewer, clusters: Sequence[Cluster] | None, nodes: QuerySet
     chosen = (Node.objects.all() if nodes is None else nodes).visible_to(user)  # type: ignore[attr-defined]  # ours
     if clusters is not None:
         chosen = chosen.filter(cluster__in=clusters)
-    held = _held_by_node(clusters)
+    held = held_gpus(clusters)
     columns = ("cluster_id", "name", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "mig")
     total = allocated = free = cordoned = unhealthy = over = Decimal(0)
     mig: dict[str, int] = {}
@@ -152,9 +152,7 @@ def node_rows(user: Viewer, cluster: Cluster | None = None) -> QuerySet[Node]:
     rows = Node.objects.visible_to(user).select_related("cluster").defer("cluster__served", "cluster__components")
     if cluster is not None:
         rows = rows.filter(cluster=cluster)
-    pods = (
-        _running_pods().filter(cluster=OuterRef("cluster"), node_name=OuterRef("name")).order_by().values("node_name")
-    )
+    pods = running_pods().filter(cluster=OuterRef("cluster"), node_name=OuterRef("name")).order_by().values("node_name")
     amount = DecimalField(max_digits=14, decimal_places=4)
     healthy = Q(ready="True", cordoned=False)
     broken = Q(gpu_allocatable=None) | Q(gpu_allocatable__lt=F("gpu_capacity"))
@@ -215,7 +213,7 @@ def observed_version(user: Viewer, cluster: Cluster) -> tuple[int, int] | None:
 def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | None = None) -> list[MapNode]:
     """The GPU nodes of a cluster as the map needs them, by name, with the figures that were measured of them. 2
     queries, whatever their number."""
-    held = _held_by_node([cluster])
+    held = held_gpus([cluster])
     address = reverse("clusters:node-detail", args=[0]).removesuffix("0/")
     rows = node_rows(user, cluster).filter(gpu_capacity__gt=0).order_by("name", "pk")
     columns = ("pk", "name", "labels", "gpu_capacity", "gpu_allocatable", "cordoned", "ready", "state")
@@ -230,7 +228,7 @@ def map_nodes(user: Viewer, cluster: Cluster, measured: Mapping[str, Devices] | 
 
 def uncounted_pods() -> QuerySet[Pod]:
     """Pods on nodes that hold a part of a GPU which is not known (`clusters.watcher.memory`)."""
-    return _running_pods().filter(gpus=0, scheduling__gpuMemory__isnull=False).exclude(node_name="")
+    return running_pods().filter(gpus=0, scheduling__gpuMemory__isnull=False).exclude(node_name="")
 
 
 def uncounted_on(node: Node) -> int:
@@ -249,7 +247,7 @@ def _uncounted(clusters: Sequence[Cluster] | None, on_nodes: set[tuple[UUID, str
 def pods_on(node: Node) -> list[Pod]:
     """Pods of a node that have not ended, by name. A node has few: asked to sort them, SQLite would rather go through
     those of the whole cluster, which an index has in that order."""
-    pods = _running_pods().filter(cluster_id=node.cluster_id, node_name=node.name)
+    pods = running_pods().filter(cluster_id=node.cluster_id, node_name=node.name)
     return sorted(pods.order_by(), key=lambda pod: (pod.namespace, pod.name))
 
 
@@ -295,13 +293,15 @@ def _cells(gpus: NodeGpus, devices: Devices | None) -> list[Cell]:
     return cells_of(gpus, devices) if devices and devices.values else not_measured(cells_of(gpus))
 
 
-def _running_pods() -> QuerySet[Pod]:
+def running_pods() -> QuerySet[Pod]:
+    """Pods that have not ended."""
     return Pod.objects.exclude(phase__in=FINISHED)
 
 
-def _held_by_node(clusters: Sequence[Cluster] | None) -> dict[tuple[UUID, str], Decimal]:
-    pods = _running_pods().exclude(node_name="").filter(gpus__gt=0)
+def held_gpus(clusters: Iterable[Any] | None) -> dict[tuple[UUID, str], Decimal]:
+    """GPUs that pods hold, by cluster id and node name: of these clusters (rows or ids), or of all. 1 query."""
+    pods = running_pods().exclude(node_name="").filter(gpus__gt=0)
     if clusters is not None:
-        pods = pods.filter(cluster__in=clusters)
+        pods = pods.filter(cluster__in=list(clusters))
     sums = pods.order_by().values_list("cluster_id", "node_name").annotate(n=Sum("gpus"))
     return {(cluster_id, name): gpus for cluster_id, name, gpus in sums}

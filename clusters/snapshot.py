@@ -19,10 +19,9 @@ from clusters.selectors import watch_state
 from clusters.snapshot_rows import ClusterRows, known_pod_labels
 from scheduling.objects import merge_equal_names, shard_config
 from scheduling.shards import POOL_LABEL
-from scheduling.structs import Node, Pod, SchedulerConfig, Snapshot
+from scheduling.structs import FINISHED, Node, Pod, SchedulerConfig, Snapshot
 
 KINDS = (NODE, POD, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY)
-FINISHED = ("Succeeded", "Failed")
 MOST = 4
 
 # Codes of `Shard.unknown`.

@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
-from clusters.models import Cluster, Node, Pod
+from clusters.models import Cluster, Node
+from clusters.selectors import running_pods
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_flags, unpack_owners
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import KEEP, ROLLUP, STEP, interval_of
@@ -241,8 +242,7 @@ def _node_groups(cluster: Cluster, moment: Moment, layout: Layout, by: str) -> l
 
 def _held_by(cluster: Cluster, column: str) -> dict[str, Decimal]:
     """GPUs that bound pods hold, by a column of the pods."""
-    rows = Pod.objects.filter(cluster=cluster, gpus__gt=0).exclude(node_name="")
-    rows = rows.exclude(phase__in=("Succeeded", "Failed"))
+    rows = running_pods().filter(cluster=cluster, gpus__gt=0).exclude(node_name="")
     return dict(rows.values_list(column).annotate(Sum("gpus")))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Holder
-from scheduling.structs import Pod
+from scheduling.structs import FINISHED, Pod
 
 MAX_HOLDERS = 12
 MAX_ENDINGS = 5
@@ -52,7 +52,7 @@ def _holders(scene: Scene, pods: Iterable[Pod], resource: str) -> tuple[Holder, 
 
 def holds(pod: Pod) -> bool:
     """On a node, and not finished."""
-    return pod.node != "" and pod.phase not in ("Succeeded", "Failed")
+    return pod.node != "" and pod.phase not in FINISHED
 
 
 def endings(scene: Scene, holders: Sequence[Holder], others: Sequence[Holder] = ()) -> tuple[tuple[str, ...], ...]:

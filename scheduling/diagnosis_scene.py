@@ -17,7 +17,7 @@ from scheduling.placement import Placer
 from scheduling.session import Session, heeded
 from scheduling.shards import POOL_LABEL, of_pool
 from scheduling.state import Job, Status, Task
-from scheduling.structs import Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot, TopologyConstraint
+from scheduling.structs import FINISHED, Node, Pod, PodGroup, Queue, SchedulerConfig, Snapshot, TopologyConstraint
 from scheduling.undoing import Amounts, can_be_undone, collector_paused, undo
 
 
@@ -187,7 +187,7 @@ class Scene:
 
 def waiting(pod: Pod) -> bool:
     """Without a node, and not finished."""
-    return not pod.node and pod.phase not in ("Succeeded", "Failed")
+    return not pod.node and pod.phase not in FINISHED
 
 
 def hanging(scene: Scene) -> tuple[str, ...]:

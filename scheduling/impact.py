@@ -13,7 +13,7 @@ from scheduling.cycle import run_cycle
 from scheduling.golden import after as after_cycle
 from scheduling.impact_edits import constraints_of
 from scheduling.shares_holdings import Holding, ShardShares, explain_shard
-from scheduling.structs import Queue, SchedulerConfig, Snapshot
+from scheduling.structs import FINISHED, Queue, SchedulerConfig, Snapshot
 
 CYCLES = 3
 """So many cycles are played: an eviction frees room for the next one's decision."""
@@ -99,17 +99,12 @@ class Impact(msgspec.Struct, frozen=True):
         return not (self.hits or self.moves or self.unchecked)
 
 
-def compare(
-    before: Snapshot,
-    after: Snapshot,
-    config: SchedulerConfig | None = None,
-    config_after: SchedulerConfig | None = None,
-) -> Impact:
+def compare(before: Snapshot, after: Snapshot, config: SchedulerConfig | None = None) -> Impact:
     """What becomes of the gangs and queues of a shard when ``before`` turns into ``after``."""
     config = config or SchedulerConfig()
-    comparison = _Comparison(before, after, config, config_after or config)
+    comparison = _Comparison(before, after, config)
     hits = sorted(comparison.hits(), key=lambda hit: (list(Effect).index(hit.effect), -hit.gpus, hit.podgroup))
-    shares = explain_shard(before, config), explain_shard(after, comparison.config_after)
+    shares = explain_shard(before, config), explain_shard(after, config)
     return Impact(
         hits=tuple(hits),
         moves=tuple(_moves(*shares)),
@@ -129,11 +124,9 @@ class _Outcome(msgspec.Struct):
 class _Comparison:
     """Both sides while they are compared."""
 
-    def __init__(
-        self, before: Snapshot, after: Snapshot, config: SchedulerConfig, config_after: SchedulerConfig
-    ) -> None:
+    def __init__(self, before: Snapshot, after: Snapshot, config: SchedulerConfig) -> None:
         self.before, self.after = before, after
-        self.config, self.config_after = config, config_after
+        self.config = config
         self.groups = {group.key: group for group in before.podgroups}
         self.later = {group.key: group for group in after.podgroups}
         self.held, self.asked, self.counts, self.places = _amounts(before)
@@ -141,7 +134,7 @@ class _Comparison:
         self.nodes_differ = before.nodes != after.nodes
 
     def hits(self) -> Iterator[Hit]:
-        then, now = _play(self.after, self.config_after), _play(self.before, self.config)
+        then, now = _play(self.after, self.config), _play(self.before, self.config)
         done = set()
         for hit in (*self._evictions(now, then), *self._lost(), *self._queues_gone()):
             done.add(hit.podgroup)
@@ -172,7 +165,7 @@ class _Comparison:
         gone = {node.name for node in self.before.nodes} - {node.name for node in self.after.nodes}
         lost: dict[str, list[float]] = defaultdict(list)
         for pod in self.before.pods:
-            if pod.node in gone and pod.podgroup in self.groups and pod.phase not in ("Succeeded", "Failed"):
+            if pod.node in gone and pod.podgroup in self.groups and pod.phase not in FINISHED:
                 lost[pod.podgroup].append(pod.requests.gpu)
         for group, gpus in lost.items():
             yield self._hit(group, Effect.LOSES_NODES, gpus=sum(gpus), pods=len(gpus))
@@ -205,7 +198,7 @@ class _Comparison:
         self.unchecked = max(len(touched) - most, 0)
         for key in touched[:most]:
             others = key in self.places
-            if starts_anew(self.after, key, self.config_after, others=others):
+            if starts_anew(self.after, key, self.config, others=others):
                 continue
             if starts_anew(self.before, key, self.config, others=others):
                 yield self._hit(key, Effect.STOPS_FITTING)
@@ -280,7 +273,7 @@ def _amounts(snapshot: Snapshot) -> tuple[Amounts, Amounts, Mapping[str, int], s
     counts: dict[str, int] = defaultdict(int)
     places: set[str] = set()
     for pod in snapshot.pods:
-        if not pod.podgroup or pod.phase in ("Succeeded", "Failed"):
+        if not pod.podgroup or pod.phase in FINISHED:
             continue
         counts[pod.podgroup] += 1
         gpus = pod.requests.gpu or pod.gpu_fraction * pod.fraction_devices

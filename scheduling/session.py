@@ -13,7 +13,7 @@ from scheduling.queues import QueueTree
 from scheduling.resources import DIVIDED, GPU, Triple, from_triple
 from scheduling.sharing import Hold, counted_as, share_of
 from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
-from scheduling.structs import Pod, PodGroup, Resources, SchedulerConfig, Snapshot
+from scheduling.structs import FINISHED, Pod, PodGroup, Resources, SchedulerConfig, Snapshot
 
 Entry = Callable[[], None]
 Columns = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
@@ -313,7 +313,7 @@ def heeded(group: PodGroup) -> bool:
 def _status(pod: Pod) -> Status:
     if pod.phase == "Running" and not pod.releasing:
         return Status.RUNNING
-    if pod.phase in ("Succeeded", "Failed"):
+    if pod.phase in FINISHED:
         return Status[pod.phase.upper()]
     if pod.releasing:
         return Status.RELEASING

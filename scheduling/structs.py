@@ -9,6 +9,8 @@ from collections.abc import Mapping
 import msgspec
 
 UNLIMITED = -1.0
+FINISHED = ("Succeeded", "Failed")
+"""Phases of pods that have ended: they hold nothing, and nobody places them."""
 
 
 class Resources(msgspec.Struct, frozen=True, gc=False):

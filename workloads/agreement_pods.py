@@ -8,8 +8,7 @@ from clusters.models import Pod as PodRow
 from clusters.snapshot_rows import POD_COLUMNS, pod_of
 from scheduling.field import Asked, Seen, asked_of, seen_of
 from scheduling.preview_structs import Gang
-from scheduling.structs import Pod
-from workloads.agreement_shards import FINISHED
+from scheduling.structs import FINISHED, Pod
 from workloads.models import Workload
 from workloads.observed import groups_of
 

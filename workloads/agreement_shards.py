@@ -12,9 +12,7 @@ from hashlib import sha256
 import msgspec
 
 from scheduling.field import Answer, Question
-from scheduling.structs import Pod, PodGroup, Snapshot
-
-FINISHED = ("Succeeded", "Failed")
+from scheduling.structs import FINISHED, Pod, PodGroup, Snapshot
 
 
 class Evidence(msgspec.Struct, frozen=True):

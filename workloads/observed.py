@@ -1,17 +1,13 @@
 """What the watcher saw of a workload, as facts: pods, pod groups, nodes with what is held on them. Reads only."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Q, QuerySet
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_POD_GROUP
 from clusters.models import ClusterEvent, ClusterObject, Node, Pod
 from clusters.names import WORKLOAD_LABEL
-from topology.models import NodePool
-from topology.suggestions import NodeFacts
-from topology.tree import Tree, domain_tree
 from workloads.models import Workload
 from workloads.progress import PodFacts
 
@@ -92,34 +88,3 @@ def node_labels(workload: Workload, names: Iterable[str]) -> dict[str, dict[str,
     """Labels of those of the named nodes that exist."""
     rows = Node.objects.filter(cluster=workload.cluster_id, name__in=set(names))
     return dict(rows.values_list("name", "labels"))
-
-
-def pool_tree(pool: NodePool, levels: Sequence[str]) -> Tree:
-    """The domains of a pool's nodes with what is held and free in each."""
-    return domain_tree(levels, pool_facts(pool))
-
-
-def pool_facts(pool: NodePool) -> list[NodeFacts]:
-    """The nodes that the pool's scheduler shard selects, with the GPUs that bound pods hold on each."""
-    label = pool.shard
-    columns = ("name", "labels", "gpu_capacity", "gpu_allocatable", "ready", "cordoned")
-    nodes = Node.objects.filter(cluster=pool.cluster_id, node_pool=label).values_list(*columns)
-    held = dict(
-        Pod.objects.filter(cluster=pool.cluster_id, gpus__gt=0)
-        .exclude(node_name="")
-        .exclude(phase__in=("Succeeded", "Failed"))
-        .values_list("node_name")
-        .annotate(Sum("gpus"))
-    )
-    return [
-        NodeFacts(
-            name=name,
-            labels=labels,
-            gpus=gpus,
-            allocated=held.get(name, Decimal(0)),
-            unhealthy=max(0, gpus - (allocatable or 0)),
-            usable=ready == "True" and not cordoned,
-            pool=pool.name,
-        )
-        for name, labels, gpus, allocatable, ready, cordoned in nodes
-    ]

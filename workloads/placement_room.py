@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scheduling.structs import Snapshot
-
-FINISHED = ("Succeeded", "Failed")
+from scheduling.structs import FINISHED, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

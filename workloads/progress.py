@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from scheduling.structs import FINISHED
 from workloads.graph import Graph
 from workloads.verdicts import Reason
 
@@ -39,7 +40,7 @@ class PodFacts:
     @property
     def holds(self) -> bool:
         """Whether it holds its GPUs: bound and not finished."""
-        return self.node != "" and self.phase not in ("Succeeded", "Failed")
+        return self.node != "" and self.phase not in FINISHED
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Sum
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import require
-from clusters.models import Cluster, Node, Pod
+from clusters.models import Cluster, Node
 from clusters.names import DEFAULT_NODE_POOL
+from clusters.selectors import held_gpus
 from core.api.csv_rendering import RENDERERS
 from core.api.ids import uuid_of
 from core.api.shapes import Telemetry
@@ -79,7 +79,7 @@ def _facts(nodes: list[Node], type_: str) -> Iterator[Fact]:
     if type_ == "IDLE_ALLOCATED_GPUS":
         yield from _idle(nodes)
     elif type_ in _FIGURES:
-        held = _held({node.cluster_id for node in nodes})
+        held = held_gpus({node.cluster_id for node in nodes})
         for node in nodes:
             yield Fact(_groups(node), _FIGURES[type_](node, held.get((node.cluster_id, node.name), Decimal(0))))
 
@@ -94,13 +94,6 @@ def _idle(nodes: list[Node]) -> Iterator[Fact]:
         for node in nodes:
             if moment is not None and node.cluster_id == cluster.pk and node.name in places:
                 yield Fact(_groups(node), summary(moment, places[node.name]).idle)
-
-
-def _held(clusters: set[Any]) -> dict[tuple[Any, str], Decimal]:
-    rows = Pod.objects.filter(cluster__in=clusters, gpus__gt=0).exclude(node_name="")
-    rows = rows.exclude(phase__in=("Succeeded", "Failed"))
-    sums = rows.values_list("cluster_id", "node_name").annotate(Sum("gpus"))
-    return {(cluster, name): gpus for cluster, name, gpus in sums}
 
 
 def _groups(node: Node) -> dict[str, Group]:

@@ -227,13 +227,6 @@ def test_what_is_too_much_to_check_is_counted(monkeypatch: pytest.MonkeyPatch) -
     assert [hit.podgroup for hit in found.hits] == ["default/a0"]
 
 
-def test_a_scheduler_setting_is_an_edit_too() -> None:
-    """Spreading instead of packing changes no share and evicts nobody."""
-    snapshot = two_queues().snapshot()
-
-    assert compare(snapshot, snapshot, SchedulerConfig(), SchedulerConfig(gpu_placement="spread")).is_empty
-
-
 def test_a_new_topology_is_there_for_those_that_named_it() -> None:
     snapshot = without_topology(racks().snapshot(), "topo")
 

@@ -1,6 +1,6 @@
 """Reads for pages and the API: topologies, pools, trees, findings. The database only, never the cluster."""
 
-from topology.selectors.nodes import PoolFigures, held_gpus, node_facts, pool_figures
+from topology.selectors.nodes import PoolFigures, node_facts, pool_figures
 from topology.selectors.topologies import (
     TopologyRow,
     foreign_topologies,
@@ -14,7 +14,6 @@ __all__ = [
     "PoolFigures",
     "TopologyRow",
     "foreign_topologies",
-    "held_gpus",
     "node_facts",
     "pool_figures",
     "topology_of",

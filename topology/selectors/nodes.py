@@ -1,31 +1,21 @@
 """Nodes as trees need them, and GPUs per pool. Each physical GPU counts for the one pool whose label its node has."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from django.db.models import Sum
-
 from clusters.kept import kept
-from clusters.models import Node, Pod
+from clusters.models import Node
 from clusters.names import DEFAULT_NODE_POOL
-from clusters.selectors import never_read, observed_versions
+from clusters.selectors import held_gpus, never_read, observed_versions
 from topology.models import NodePool
 from topology.suggestions import NodeFacts
 from topology.tree import Gpus
 
 # What `facts_of` reads: a node's other columns are most of its size.
 _COLUMNS = ("cluster_id", "name", "labels", "gpu_capacity", "gpu_allocatable", "node_pool", "cordoned", "ready")
-_ENDED = ("Succeeded", "Failed")
-
-
-def held_gpus(cluster_ids: Iterable[Any]) -> dict[tuple[Any, str], Decimal]:
-    """GPUs that pods hold, by (cluster id, node name). Ended pods hold none. One query."""
-    pods = Pod.objects.filter(cluster_id__in=list(cluster_ids), gpus__gt=0).exclude(node_name="")
-    rows = pods.exclude(phase__in=_ENDED).values_list("cluster_id", "node_name").annotate(held=Sum("gpus"))
-    return {(cluster, name): Decimal(held) for cluster, name, held in rows.order_by()}
 
 
 def node_facts(cluster_id: Any, *, pool: str | None = None) -> list[NodeFacts]:

@@ -5,10 +5,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from clusters.models import Cluster, Pod
+from clusters.selectors import running_pods
 from topology.hooks import names_for
 from topology.placed import PlacedPod
 
-_ENDED = ("Succeeded", "Failed")
 MOST_CHOICES = 200
 
 
@@ -30,5 +30,5 @@ def placed_pods(user: Any, cluster: Cluster, key: str) -> list[PlacedPod]:
 
 def _pods(user: Any, cluster: Cluster) -> QuerySet[Pod]:
     _queues, namespaces = names_for(user, cluster)
-    rows = Pod.objects.filter(cluster=cluster, namespace__in=namespaces, gpus__gt=0).exclude(node_name="")
-    return rows.exclude(phase__in=_ENDED).order_by("name")
+    rows = running_pods().filter(cluster=cluster, namespace__in=namespaces, gpus__gt=0).exclude(node_name="")
+    return rows.order_by("name")

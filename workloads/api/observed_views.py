@@ -19,6 +19,7 @@ from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
 from core.moments import rfc3339
+from scheduling.structs import FINISHED
 from workloads import observed, selectors
 from workloads.api import wire
 from workloads.api.listing import shown_workload
@@ -51,7 +52,6 @@ POD_SORTS = {
     "deletedAt": "deletion_requested_at",
 }
 STATES = (choice_parameter("completed", ("all", "true", "false")), flag_parameter("deleted"))
-ENDED = ("Succeeded", "Failed")
 
 
 class WorkloadEventsView(ApiView):
@@ -123,7 +123,7 @@ def visible_pods(request: Request) -> tuple[Mapping[str, Workload], QuerySet[Pod
     rows = search(request, Pod.objects.filter(workload__in=workloads), ("name", "node_name", "component"))
     completed = _one_of(request, "completed", ("all", "true", "false"))
     if completed != "all":
-        rows = rows.filter(Q(phase__in=ENDED) if completed == "true" else ~Q(phase__in=ENDED))
+        rows = rows.filter(Q(phase__in=FINISHED) if completed == "true" else ~Q(phase__in=FINISHED))
     if _one_of(request, "deleted", ("false", "true")) == "true":
         rows = rows.none()  # a pod that is gone is not kept
     return workloads, filter_by(request, rows, POD_FILTERS)

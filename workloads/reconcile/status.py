@@ -11,6 +11,8 @@ from clusters.models import Pod
 from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
 from topology.models import NetworkTopology
+from topology.selectors import node_facts
+from topology.tree import domain_tree
 from workloads import observed
 from workloads.diagnosis_first import first_reason, quiet_reason
 from workloads.graph import Graph, parse_graph
@@ -186,7 +188,7 @@ def _with_numbers(workload: Workload, graph: Graph, pods: Sequence[PodFacts], re
         pool = workload.node_pool.network_topology
         names = {"level": level, "topology": workload.topology_name, "poolTopology": pool.name if pool else "–"}
         return Reason("OtherTopology", names, reason.words)
-    tree = observed.pool_tree(workload.node_pool, asked.levels)
+    tree = domain_tree(asked.levels, node_facts(workload.cluster_id, pool=workload.node_pool.name))
     stands = frozenset(pod.node for pod in pods if pod.holds) if level else frozenset()
     return shortage(tree, level, _need(graph, pods), reason.words, stands) or reason
 

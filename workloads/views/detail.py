@@ -20,6 +20,7 @@ from clusters.presenting import stale_sentences
 from clusters.selectors import observed_version, watch_state
 from core.errors import NotFound
 from core.templatetags.quantities import number
+from topology.selectors import node_facts
 from workloads import observed, selectors
 from workloads.document import dump
 from workloads.drawing import Drawing, draw, own_gpus, without
@@ -238,7 +239,7 @@ def drawing(user: selectors.Person, workload: Workload) -> Drawing | None:
 
 def _drawn(workload: Workload, levels: Sequence[str], roles: Sequence[str]) -> Drawing | None:
     own = own_gpus(observed.pod_facts(observed.pods_of(workload)))
-    facts = without(observed.pool_facts(workload.node_pool), own)
+    facts = without(node_facts(workload.cluster_id, pool=workload.node_pool.name), own)
     return draw(levels, facts, own, roles, (workload.placement or {}).get("domains", ()))
 
 

@@ -14,6 +14,8 @@ from accounts.models import User
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.errors import InvalidInput
+from topology.selectors import node_facts
+from topology.suggestions import NodeFacts
 from topology.tree import domain_tree
 from workloads import placement_words as words
 from workloads import selectors
@@ -21,7 +23,6 @@ from workloads.agreement_words import agreement_line
 from workloads.checks import Submission
 from workloads.drawing import Drawing, draw
 from workloads.forms import read_page
-from workloads.observed import pool_facts
 from workloads.placement import placement_preview
 from workloads.placement_alternatives import full_preview
 from workloads.room import Need, shortage
@@ -98,7 +99,7 @@ def shortage_line(submission: Submission, gang: Json) -> str:
     out by something else)."""
     if gang["placed"] or gang["waitsFor"] or gang["verdict"] not in ("never", "waiting"):
         return ""
-    tree = domain_tree(submission.levels, pool_facts(submission.pool))
+    tree = domain_tree(submission.levels, _facts(submission))
     needs = [*_needs(submission, gang), ("", "", _need(submission, gang))]
     pieces = ""
     for level, role, need in needs:
@@ -111,6 +112,10 @@ def shortage_line(submission: Submission, gang: Json) -> str:
             return told
         pieces = pieces or told
     return pieces if gang["verdict"] == "waiting" else ""
+
+
+def _facts(submission: Submission) -> list[NodeFacts]:
+    return node_facts(submission.pool.cluster_id, pool=submission.pool.name)
 
 
 def _need(submission: Submission, gang: Json) -> Need:
@@ -151,4 +156,4 @@ def drawing(submission: Submission, preview: Json) -> Drawing | None:
         node["node"]: {part["name"]: part["pods"] * each.get(part["name"], Decimal(0)) for part in node["components"]}
         for node in nodes
     }
-    return draw(levels, pool_facts(submission.pool), own, roles)
+    return draw(levels, _facts(submission), own, roles)
