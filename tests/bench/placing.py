@@ -9,6 +9,7 @@ import json
 import resource
 import sys
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import msgspec
@@ -31,11 +32,6 @@ from scheduling.structs import (
 GANG = 512
 ROUNDS = 5
 LEVELS = ("region", "zone", "rack", "kubernetes.io/hostname")
-
-
-def cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def snapshot(count: int) -> Snapshot:
@@ -101,9 +97,9 @@ def split(given: Snapshot) -> tuple[Snapshot, Gang]:
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """CPU seconds of a piece of work, and what it gave."""
-    before = cpu()
+    before = process_time()
     found = work()
-    return cpu() - before, found
+    return process_time() - before, found
 
 
 def memory_mb() -> float:

@@ -1,7 +1,6 @@
 """What the children that run Muster's own code share: its database, one registered cluster, counters."""
 
 import os
-import resource
 from collections import Counter
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -52,12 +51,6 @@ def interests() -> tuple[Any, ...]:
     """Whoever is told of changes, as in the watcher process."""
     modules = [f"{config.name}.interests" for config in apps.get_app_configs()]
     return tuple(import_module(name).wake_for for name in modules if find_spec(name))
-
-
-def cpu() -> float:
-    """CPU seconds of this process so far, all threads."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def start_watch(cluster: Cluster, kinds: Iterable[ObservedKind], told: Iterable[Any] = ()) -> ClusterWatch:
