@@ -13,6 +13,7 @@ from django.db import connection, models, transaction
 from accounts.audit_chain import seal
 from accounts.models import AuditEntry, Outcome, User, UserKind
 from accounts.permissions import Scope, reach
+from core.errors import MusterError, NotPermitted
 
 SECRET = "changed"  # noqa: S105 (what is written in place of a secret)
 
@@ -77,18 +78,29 @@ def record(
 
 @transaction.atomic
 def record_attempt(
-    attempt: Attempt, action: str, *, outcome: str = Outcome.FAILED, reason: str = "", user: User | None = None
+    attempt: Attempt, action: str, *, outcome: str = Outcome.FAILED, reason: str = "", row: models.Model | None = None
 ) -> AuditEntry:
-    """Note a sign-in, a sign-out, or an act that was refused: `reason` says why. `user` is whom it concerns."""
+    """Note a sign-in, a sign-out, or an act that was refused: `reason` says why. `row` is what it concerns."""
+    place: Scope = getattr(row, "scope", None) or Scope()
     return _append(
         attempt,
         action=action,
         outcome=outcome,
         reason=reason[:200],
-        object_type=User._meta.label if user else "",
-        object_id=str(user.pk) if user else "",
-        object_name=user.email if user else "",
+        object_type=row._meta.label if row else "",
+        object_id=str(row.pk) if row else "",
+        object_name=str(row)[:253] if row else "",
+        cluster_id=place.cluster_id,
+        department_id=place.department_id,
+        project_id=place.project_id,
     )
+
+
+def record_refusal(actor: Actor, action: str, error: MusterError, row: models.Model | None = None) -> None:
+    """Note that one act of several was not permitted: the answer as a whole says success, and `accounts.middleware`
+    notes nothing. Other errors are no refusals."""
+    if isinstance(error, NotPermitted):
+        record_attempt(attempt_of(actor), action, reason=error.message, row=row)
 
 
 def attempt_of(actor: Actor) -> Attempt:

@@ -67,15 +67,30 @@ def prune(before: datetime) -> int:
 
 
 def verify(head: str = "") -> Verdict:
-    """Compute every digest anew. `head` is one noted earlier: it must still be in the chain (or rightly pruned)."""
-    chain = AuditChain.objects.filter(pk=1).first() or AuditChain(pk=1)
+    """Compute every digest anew. `head` is one noted earlier: it must still be in the chain (or rightly pruned).
+
+    Entries that are sealed meanwhile are checked too; where the oldest ones are pruned meanwhile, all is read again.
+    """
+    while True:
+        start = _chain()
+        verdict = _walk(start, head)
+        if not verdict.faults or _chain().pruned_sequence == start.pruned_sequence:
+            return verdict
+
+
+def _walk(start: AuditChain, head: str) -> Verdict:
     faults: list[str] = []
-    sequence, digest, checked = chain.pruned_sequence, chain.pruned_digest, 0
+    sequence, digest, checked, end = start.pruned_sequence, start.pruned_digest, 0, start
     noted = _noted(head, faults)
-    found = noted is None or noted[0] <= chain.pruned_sequence
-    for place, entry in _in_order():
+    found = noted is None or noted[0] <= sequence
+    for end, entry in _in_order(start):
+        if entry is None:
+            if (sequence, digest) != (end.sequence, end.digest):
+                faults.append(f"The log ends at {sequence}, but was sealed up to {end.sequence}.")
+            continue
         checked += 1
         sequence += 1
+        place = entry.sequence or 0
         if place != sequence:
             faults.append(f"Entries {sequence} to {place - 1} are missing.")
             sequence = place
@@ -83,12 +98,10 @@ def verify(head: str = "") -> Verdict:
             faults.append(f"Entry {sequence} (id {entry.pk}) or the one before it was changed.")
         digest = entry.digest
         found = found or (noted is not None and noted == (sequence, digest))
-    if (sequence, digest) != (chain.sequence, chain.digest):
-        faults.append(f"The log ends at {sequence}, but was sealed up to {chain.sequence}.")
     if not found:
         faults.append(f"The head {head} that was noted is not in the log.")
     faults += _unsealed()
-    return Verdict(checked, f"{chain.sequence}:{chain.digest}", tuple(faults))
+    return Verdict(checked, f"{end.sequence}:{end.digest}", tuple(faults))
 
 
 def digest_of(entry: AuditEntry, sequence: int, before: str, secret: str) -> str:
@@ -109,9 +122,25 @@ def _locked_chain() -> AuditChain:
     return AuditChain.objects.select_for_update().get_or_create(pk=1)[0]
 
 
-def _in_order() -> Iterator[tuple[int, AuditEntry]]:
-    entries = AuditEntry.objects.filter(sequence__isnull=False).order_by("sequence")
-    return ((entry.sequence or 0, entry) for entry in entries.iterator(chunk_size=CHUNK))
+def _chain() -> AuditChain:
+    return AuditChain.objects.filter(pk=1).first() or AuditChain(pk=1)
+
+
+def _in_order(end: AuditChain) -> Iterator[tuple[AuditChain, AuditEntry | None]]:
+    """Every entry up to the chain's end, then None; again as long as the end has moved meanwhile; and what stands
+    behind the end, where nothing may."""
+    entries, begin = AuditEntry.objects.order_by("sequence"), 0
+    while True:
+        found = entries.filter(sequence__gt=begin, sequence__lte=end.sequence)
+        yield from ((end, entry) for entry in found.iterator(chunk_size=CHUNK))
+        behind = list(entries.filter(sequence__gt=end.sequence)[:CHUNK])
+        moved = _chain()
+        if moved.sequence == end.sequence:
+            yield from ((end, entry) for entry in behind)
+            yield end, None
+            return
+        yield end, None
+        begin, end = end.sequence, moved
 
 
 def _noted(head: str, faults: list[str]) -> tuple[int, str] | None:

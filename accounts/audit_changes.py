@@ -1,20 +1,24 @@
 """What an entry of the audit log changed, field by field: the path of each field, its value before and after, as text.
 
-Fields that a package tells in its own words (`say_field`) are one sentence.
+Fields that a package tells in its own words (`say_field`) are one sentence; what a viewer may not know is left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.utils.text import Truncator
 
-from accounts.models import AuditEntry
+from accounts.models import AuditEntry, User
 
 NOTHING = "–"
 Say = Callable[[Any], str]
+Viewer = User | AnonymousUser
+Narrow = Callable[[AuditEntry, Any], Any]
 
 _sayers: dict[str, Say] = {}
+_narrowers: dict[str, Callable[[Viewer], Narrow]] = {}
 
 
 def say_field(name: str, say: Say) -> None:
@@ -25,6 +29,22 @@ def say_field(name: str, say: Say) -> None:
 def told(name: str, value: Any) -> str:
     """The field in the words of its package; "" where it is left to its parts."""
     return _sayers[name](value) if name in _sayers else ""
+
+
+def narrow_field(name: str, narrow: Callable[[Viewer], Narrow]) -> None:
+    """Let `narrow(viewer)(entry, value)` give the field `name` without what this viewer may not know."""
+    _narrowers[name] = narrow
+
+
+def as_seen_by(viewer: Viewer, entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+    """The entries (those that `viewer` may read) without names that somebody else was shown when they acted."""
+    narrowing = {name: narrow(viewer) for name, narrow in _narrowers.items()}
+    seen = list(entries)
+    for entry in seen:
+        after = entry.after or {}
+        for name in narrowing.keys() & after.keys():
+            after[name] = narrowing[name](entry, after[name])
+    return seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.db.models import Case, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.audit import Actor
+from accounts.audit import Actor, record_refusal
 from clusters.adopting import Candidate
 from clusters.kinds import KAI_QUEUE, KAI_TOPOLOGY
 from clusters.models import Adoption, Cluster, ClusterObject
@@ -64,6 +64,7 @@ def _adopting(actor: Actor, candidates: Sequence[Candidate]) -> Iterator[Done]:
             with transaction.atomic():
                 row = ADOPTERS[candidate.kind.plural].adopt(actor, candidate)
         except MusterError as error:
+            record_refusal(actor, "create", error, found)
             yield Done(found.uid, found.name, error=error.message)
         else:
             yield Done(found.uid, found.name, row)

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from accounts.audit import Attempt, record_attempt
+from accounts.models import Outcome, UserKind
 from clusters.adopting import heeding_adoptions
 from clusters.models import Cluster
 from clusters.reconcile import reconcile_cluster
 from core import leases
 from core.conditions import find
-from core.reconciling import Outcome, Reconciler
+from core.models import DesiredState
+from core.reconciling import Outcome as Found
+from core.reconciling import Reconciler
 from organizations.models import Department, Project
 from organizations.reconcile.departments import reconcile_department
 from organizations.reconcile.projects import reconcile_project
@@ -20,7 +24,7 @@ from workloads.models import Workload
 from workloads.reconcile import reconcile_workload
 
 
-def reconcile_cluster_and_wake(cluster: Cluster) -> Outcome:
+def reconcile_cluster_and_wake(cluster: Cluster) -> Found:
     """See `reconcile_cluster`. Where the cluster did not answer before and does now, what failed on it meanwhile is
     made due at once."""
     outcome = reconcile_cluster(cluster)
@@ -31,13 +35,19 @@ def reconcile_cluster_and_wake(cluster: Cluster) -> Outcome:
     return outcome
 
 
+def record_gone(row: DesiredState) -> None:
+    """The end of a row is in the audit log as the act of the reconcile; who asked for it is there before."""
+    muster = Attempt(subject="muster", subject_type=UserKind.SERVICE_ACCOUNT, source="reconcile")
+    record_attempt(muster, "delete", outcome=Outcome.SUCCEEDED, reason="its objects are gone from the cluster", row=row)
+
+
 RECONCILERS: Sequence[Reconciler] = (
-    Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk"),
-    Reconciler(NetworkTopology, heeding_adoptions(reconcile_topology)),
-    Reconciler(NodePool, heeding_adoptions(reconcile_node_pool)),
-    Reconciler(Department, heeding_adoptions(reconcile_department)),
-    Reconciler(Project, heeding_adoptions(reconcile_project)),
-    Reconciler(Workload, heeding_adoptions(reconcile_workload)),
+    Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk", on_gone=record_gone),
+    Reconciler(NetworkTopology, heeding_adoptions(reconcile_topology), on_gone=record_gone),
+    Reconciler(NodePool, heeding_adoptions(reconcile_node_pool), on_gone=record_gone),
+    Reconciler(Department, heeding_adoptions(reconcile_department), on_gone=record_gone),
+    Reconciler(Project, heeding_adoptions(reconcile_project), on_gone=record_gone),
+    Reconciler(Workload, heeding_adoptions(reconcile_workload), on_gone=record_gone),
 )
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.db import transaction
 from django.utils import timezone
 
 from core import leases, live
@@ -50,11 +51,13 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Reconciler:
     """One kind of desired-state row and the function that reconciles it. `cluster_lookup` is the ORM path from
-    the row to its cluster's id, by which due rows are grouped into one task per cluster."""
+    the row to its cluster's id, by which due rows are grouped into one task per cluster. `on_gone(row)` is told that
+    the row is deleted, in the transaction of it."""
 
     model: type[DesiredState]
     reconcile: Callable[[Any], Outcome]
     cluster_lookup: str = "cluster_id"
+    on_gone: Callable[[Any], None] | None = None
 
     @property
     def label(self) -> str:
@@ -80,9 +83,7 @@ def reconcile_claimed(reconciler: Reconciler, pk: Any, taken: leases.Claim) -> b
         return _finish_failed(reconciler, row, taken, error)
     if outcome.gone:
         log.info("reconcile gone", row=reconciler.label, pk=str(pk))
-        deleted = leases.finish_gone(reconciler.model, pk, taken)
-        live.publish(*live.row_topics(reconciler.label, pk))
-        return deleted
+        return _finish_gone(reconciler, row, taken)
     return _finish(row, taken, _status(row, outcome), outcome.check_again_after)
 
 
@@ -93,6 +94,15 @@ def give_up(reconciler: Reconciler, pk: Any, taken: leases.Claim, error: Excepti
         return False
     ours = ReconcileBroke(f"Muster failed on this object ({type(error).__name__}); its log says where.")
     return _finish_failed(reconciler, row, taken, ours)
+
+
+@transaction.atomic
+def _finish_gone(reconciler: Reconciler, row: DesiredState, taken: leases.Claim) -> bool:
+    deleted = leases.finish_gone(reconciler.model, row.pk, taken)
+    if deleted and reconciler.on_gone is not None:
+        reconciler.on_gone(row)
+    live.publish_row(row)
+    return deleted
 
 
 def _finish(row: DesiredState, taken: leases.Claim, status: dict[str, Any], check_again_after: timedelta) -> bool:

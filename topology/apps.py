@@ -6,8 +6,10 @@ class TopologyConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """The audit log tells impacts in their own words."""
-        from accounts.audit_changes import say_field  # noqa: PLC0415 (needs the models)
+        """The audit log tells impacts in their own words, to each as far as they may know them."""
+        from accounts.audit_changes import narrow_field, say_field  # noqa: PLC0415 (needs the models)
+        from topology.impact_seen import narrow_for  # noqa: PLC0415 (the same)
         from topology.impact_words import impact_sentence  # noqa: PLC0415 (the same)
 
         say_field("impact", impact_sentence)
+        narrow_field("impact", narrow_for)

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from accounts.api.shapes import AuditList
 from accounts.audit import visible_entries
+from accounts.audit_changes import as_seen_by
 from accounts.audit_wire import FILTERS, SORTS, entry_json
 from accounts.models import AuditEntry
 from accounts.permissions import require
@@ -65,7 +66,7 @@ class AuditLogView(ApiView):
         ordered = sort(request, rows, SORTS, default="timestamp")
         if not request.query_params.get("sortBy") and not request.query_params.get("sortOrder"):
             ordered = rows.order_by("-at", "-pk")
-        found, total = list(ordered[offset : offset + limit]), rows.count()
+        found, total = as_seen_by(request.user, ordered[offset : offset + limit]), rows.count()
         base = _base(request)
         # `logs` is required by Run:ai's schema, and defined nowhere in it.
         body: dict[str, Any] = {"total": total, "logs": None, "audit_logs": [entry_json(e, base) for e in found]}
@@ -85,7 +86,8 @@ class AuditLogFileView(ApiView):
             raise InvalidInput.of("file_type", f"{kind[:20]!r} is no type of file", "CSV, JSON")
         limit = _page(request)[0] if "numberOfSamples" in request.query_params else MAX_SAMPLES
         base = _base(request)
-        found = (entry_json(entry, base) for entry in matching(request).order_by("-at", "-pk")[:limit])
+        entries = as_seen_by(request.user, matching(request).order_by("-at", "-pk")[:limit])
+        found = (entry_json(entry, base) for entry in entries)
         content = json.dumps(list(found)) if kind == "JSON" else "".join(_csv(found))
         return HttpResponse(
             content,

@@ -21,6 +21,7 @@ from accounts.api.shapes import (
     RuleList,
     RuleShape,
 )
+from accounts.audit import record_refusal
 from accounts.models import AccessRule, User, UserKind
 from accounts.permissions import require, rules_of
 from accounts.requests import actor_of
@@ -160,13 +161,13 @@ class AccessRuleBatchView(ApiView):
             raise InvalidInput.of("action", "There is no such action", "delete, validate_delete")
         if not isinstance(ids, list) or not 1 <= len(ids) <= MAX_BATCH:
             raise InvalidInput.of("ids", "This is no list of ids", f"1 to {MAX_BATCH} ids")
-        keep = action == "validate_delete" or is_dry_run(request)
-        done, failed = [], []
+        keep, done, failed = action == "validate_delete" or is_dry_run(request), [], []
         for given in ids:
             try:
                 _delete_one(request, str(given), keep=keep)
                 done.append(str(given))
             except MusterError as error:
+                record_refusal(actor_of(request), "delete", error)
                 failed.append({"id": str(given), "code": error.code, "message": error.message})
         return Response({"id": str(uuid4()), "succeeded": done, "failed": failed})
 
@@ -193,6 +194,7 @@ class AccessRuleBatchCreateView(ApiView):
                     done.append(create(request, pair))
                     transaction.set_rollback(keep)
             except MusterError as error:
+                record_refusal(actor_of(request), "create", error)
                 failed.append({"payload": pair, "code": error.code, "message": error.message})
         return Response({"succeeded": done, "failed": failed})
 

@@ -1,8 +1,8 @@
 """Shapes of users, service accounts, keys, roles, access rules and the audit log (`runai-openapi.json`)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
 
 SubjectType = Literal["user", "service-account", "app", "group"]
 ScopeKind = Literal["tenant", "cluster", "department", "project"]
@@ -284,8 +284,8 @@ class RulePairs(Shape):
     """A role for each of the subjects on each of the scopes."""
 
     role_id: int
-    subjects: list[Subject]
-    scopes: list[ScopeGiven]
+    subjects: Annotated[list[Subject], Meta(min_length=1)]
+    scopes: Annotated[list[ScopeGiven], Meta(min_length=1)]
     cluster_id: str | None = None
 
 
@@ -303,23 +303,24 @@ class RuleBatchCreated(Shape):
 
 
 class AuditShape(Shape, rename=None):
-    """One entry of the audit log."""
+    """One entry of the audit log. What was not asked by HTTP, or not from an address that the schema knows, has no
+    `http_method`, `url`, `request_id` or `source_ip`."""
 
     id: str
     tenant_id: str
     timestamp: str
     subject: str
     subject_type: str
-    source_ip: str
     action: str
     result: str
     entity_type: str
     entity_name: str
     entity_id: str
-    http_method: str
-    url: str
-    request_id: str
     metadata: Encoded
+    source_ip: str | UnsetType = UNSET
+    http_method: str | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    request_id: str | UnsetType = UNSET
     cluster_id: str | UnsetType = UNSET
 
 

@@ -1,14 +1,15 @@
 """Signing in and out: by password, through the identity provider; every attempt is on record."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.contrib.auth import authenticate
 from django.db import transaction
 from django.utils import timezone
 
 from accounts import throttling, tokens
-from accounts.audit import Attempt, record_attempt
+from accounts.audit import Actor, Attempt, record, record_attempt
 from accounts.models import AccessKey, AccessRule, Outcome, ScopeType, User, UserKind
 from accounts.permissions import ADMINISTRATOR
 from accounts.services.rights import rights_changed
@@ -44,7 +45,7 @@ def verify_secret(attempt: Attempt, secret: str) -> AccessKey | None:
     named = replace(attempt, subject=key.user.email, subject_type=key.user.kind)
     with transaction.atomic():
         User.objects.filter(pk=key.user_id).update(last_login=timezone.now())
-        record_attempt(named, SIGN_IN, outcome=Outcome.SUCCEEDED, reason=f"key {key.client_id}", user=key.user)
+        record_attempt(named, SIGN_IN, outcome=Outcome.SUCCEEDED, reason=f"key {key.client_id}", row=key.user)
     return key
 
 
@@ -60,12 +61,12 @@ def _count(attempt: Attempt) -> None:
 def note_sign_in(attempt: Attempt, user: User) -> None:
     """Record a successful sign-in and its time."""
     User.objects.filter(pk=user.pk).update(last_login=timezone.now())
-    record_attempt(attempt, SIGN_IN, outcome=Outcome.SUCCEEDED, user=user)
+    record_attempt(attempt, SIGN_IN, outcome=Outcome.SUCCEEDED, row=user)
 
 
 def note_sign_out(attempt: Attempt, user: User) -> None:
     """Record a sign-out."""
-    record_attempt(attempt, SIGN_OUT, outcome=Outcome.SUCCEEDED, user=user)
+    record_attempt(attempt, SIGN_OUT, outcome=Outcome.SUCCEEDED, row=user)
 
 
 @transaction.atomic
@@ -73,6 +74,7 @@ def create_first_administrator(email: str, password: str) -> User:
     """The account that an empty installation starts with: administrator of everything."""
     user = User.objects.create_user(email, password)
     AccessRule.objects.create(user=user, role=ADMINISTRATOR, scope_type=ScopeType.TENANT, created_by="muster up")
+    record(Actor(user, "command"), "create", user, after={"email": user.email, "role": ADMINISTRATOR})
     return user
 
 
@@ -91,8 +93,9 @@ class Identity:
         return f"{self.issuer}|{self.subject}"
 
 
-def user_of_identity(identity: Identity) -> User | None:
+def user_of_identity(identity: Identity, attempt: Attempt) -> User | None:
     """The user of this identity, made at the first sign-in, brought up to date at each; None where it may not be.
+    What that changes is on record as their own act.
 
     An e-mail address that a local account has is no proof of being that account: it is refused, not taken over.
     """
@@ -105,12 +108,28 @@ def user_of_identity(identity: Identity) -> User | None:
             user.set_unusable_password()
         if not user.is_active or not _is_free(identity.email, user):
             return None
-        before = set(user.groups)
+        before = {} if user._state.adding else _told(user)
         user.email, user.name, user.groups = identity.email, identity.name[:200], _cleaned(identity.groups)
         user.save()
-        if before != set(user.groups):
+        _record_identity(attempt, user, before)
+        if before.get("groups") != user.groups:
             rights_changed([user])
     return user
+
+
+def _told(user: User) -> dict[str, Any]:
+    return {"email": user.email, "name": user.name, "groups": user.groups}
+
+
+def _record_identity(attempt: Attempt, user: User, before: Mapping[str, Any]) -> None:
+    """What the provider says now of somebody who is new (`before` is empty) or of whom it said something else."""
+    actor = Actor(user, attempt.source, attempt.address, attempt.request_id, attempt.method, attempt.path)
+    after = _told(user)
+    changed = [name for name in after if before.get(name) != after[name]]
+    if not before:
+        record(actor, "create", user, after=after)
+    elif changed:
+        record(actor, "update", user, before={n: before[n] for n in changed}, after={n: after[n] for n in changed})
 
 
 def _is_free(email: str, user: User) -> bool:

@@ -59,7 +59,7 @@ def is_own_password(actor: Actor, *, current: str) -> bool:
     attempt = attempt_of(actor)
     throttling.count_attempt(attempt.subject, attempt.address)
     if not actor.user.check_password(current):
-        record_attempt(attempt, "reset-password", reason="wrong credentials", user=actor.user)
+        record_attempt(attempt, "reset-password", reason="wrong credentials", row=actor.user)
         return False
     throttling.forgive(attempt.subject, attempt.address)
     return True

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from accounts import audit_wire
 from accounts.audit import visible_entries
-from accounts.audit_changes import changes_of
+from accounts.audit_changes import as_seen_by, changes_of
 from accounts.models import AuditEntry
 from accounts.permissions import require
 from accounts.tables import ACTIONS, AUDIT, SOURCES
@@ -35,7 +35,11 @@ VIEWS = (
 def audit_list(request: HttpRequest) -> HttpResponseBase:
     """Who did what, newest first: of the objects below a scope in which the viewer may read it."""
     require(request.user, "events-history:read")
-    table = build_table(request, visible_entries(request.user), AUDIT, views=VIEWS, present=entry_rows)
+
+    def present(entries: Sequence[Any]) -> list[AuditEntry]:
+        return entry_rows(as_seen_by(request.user, entries))
+
+    table = build_table(request, visible_entries(request.user), AUDIT, views=VIEWS, present=present)
     now = timezone.now()
     span = {"start": (now - timedelta(days=settings.AUDIT_DAYS)).isoformat(), "end": now.isoformat()}
     query = urlencode({**span, "file_type": "JSON", "numberOfSamples": 1000})

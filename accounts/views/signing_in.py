@@ -94,13 +94,14 @@ def provider_return(request: HttpRequest) -> HttpResponse:
         identity = identity_provider.finish(request)
     except identity_provider.ProviderFailed as error:
         return _provider_failed(request, str(error))
-    user = user_of_identity(identity)
+    attempt = attempt_of(request, identity.email)
+    user = user_of_identity(identity, attempt)
     if user is None:
-        record_attempt(attempt_of(request, identity.email), "sign-in", reason="not this account's, or disabled")
+        record_attempt(attempt, "sign-in", reason="not this account's, or disabled")
         text = _("The account %(name)s is disabled, or is a local one.") % {"name": identity.email}
         return _sign_in_page(request, text, 403)
     login(request, user)
-    note_sign_in(attempt_of(request, user.email), user)
+    note_sign_in(attempt, user)
     return redirect(target)
 
 

@@ -176,3 +176,40 @@ def test_the_command_says_that_the_log_holds_or_what_is_wrong(log, capsys):
         call_command("audit", "verify")
     with pytest.raises(CommandError, match="is not a head"):
         call_command("audit", "verify", head="x")
+
+
+def test_entries_that_are_sealed_while_the_log_is_verified_are_no_fault(log, admin, actor):
+    """On a working installation somebody always writes: here after the chain's end was read, before the entries are."""
+    written = []
+
+    def write(execute, sql, params, many, context):
+        if "accounts_auditentry" in sql and sql.startswith("SELECT") and len(written) < 2:
+            written.append(sql)
+            record(actor(admin), "update", log)
+            audit_chain.seal()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(write):
+        verdict = audit_chain.verify()
+
+    assert (verdict.checked, verdict.faults) == (7, ())
+    assert verdict.head.startswith("7:")
+
+
+def test_entries_that_are_pruned_while_the_log_is_verified_are_no_fault(log):
+    AuditEntry.objects.filter(sequence__lte=2).update(at=timezone.now() - timedelta(days=91))
+    AuditEntry.objects.update(sequence=None, digest="")
+    AuditChain.objects.all().delete()
+    audit_chain.seal()
+    pruned = []
+
+    def prune(execute, sql, params, many, context):
+        if "accounts_auditentry" in sql and sql.startswith("SELECT") and not pruned:
+            pruned.append(0)
+            pruned[0] = audit_chain.prune(timezone.now() - timedelta(days=90))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(prune):
+        verdict = audit_chain.verify()
+
+    assert (pruned, verdict.checked, verdict.faults) == ([2], 3, ())

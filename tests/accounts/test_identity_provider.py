@@ -1,10 +1,13 @@
 """Sign-in through a real OpenID Connect provider (oidc-provider-mock, a process of its own on loopback)."""
 
+import json
 import re
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from socket import socket
 from urllib.parse import parse_qs, urlsplit
@@ -13,6 +16,7 @@ import pytest
 import urllib3
 from django.test import Client
 
+from accounts.identity_provider import ProviderFailed, joined
 from accounts.models import AccessRule, AuditEntry, ScopeType, User
 from accounts.permissions import has_right
 from tests.conftest import make_user
@@ -29,7 +33,13 @@ def free_port():
 
 @pytest.fixture(scope="module")
 def issuer():
-    port = free_port()
+    with running(free_port()) as url:
+        yield url
+
+
+@contextmanager
+def running(port):
+    """A provider of its own at this port; it makes its keys when it starts."""
     program = Path(sys.executable).with_name("oidc-provider-mock")
     process = subprocess.Popen(
         [program, "--port", str(port), "--require-nonce", "true"],
@@ -41,9 +51,11 @@ def issuer():
     while not answers(url):
         assert process.poll() is None, "the provider ended"
         assert time.monotonic() < deadline, "the provider did not start"
-    yield url
-    process.terminate()
-    process.wait(10)
+    try:
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 def answers(url):
@@ -106,9 +118,12 @@ def test_a_person_comes_back_signed_in_with_the_rights_of_their_groups(provider,
     assert (person.is_local, person.groups, person.has_usable_password()) == (False, ["everyone", "ml-platform"], False)
     assert has_right(person, "workloads:create", project.scope)
     assert client.get("/account/rights").status_code == 200
-    assert [(e.action, e.outcome, e.subject) for e in AuditEntry.objects.all()] == [
-        ("sign-in", "Succeeded", "lin@example.org")
+    assert [(e.action, e.outcome, e.subject) for e in AuditEntry.objects.order_by("pk")] == [
+        ("create", "Succeeded", "lin@example.org"),
+        ("sign-in", "Succeeded", "lin@example.org"),
     ]
+    made = AuditEntry.objects.get(action="create")
+    assert made.after == {"email": "lin@example.org", "name": "Lin", "groups": ["everyone", "ml-platform"]}
 
 
 def test_who_leaves_a_group_has_lost_its_rights_at_the_next_sign_in(provider):
@@ -122,6 +137,9 @@ def test_who_leaves_a_group_has_lost_its_rights_at_the_next_sign_in(provider):
 
     assert User.objects.filter(email="mei@example.org").count() == 1
     assert not has_right(User.objects.get(email="mei@example.org"), "cluster:read")
+    changed = AuditEntry.objects.get(action="update")
+    assert (changed.before, changed.after) == ({"groups": ["ml-platform"]}, {"groups": []})
+    assert (changed.path, changed.address) == ("/account/provider/return", "127.0.0.1")
 
 
 def test_a_local_account_is_not_taken_over_by_its_address(provider, admin):
@@ -218,3 +236,84 @@ def test_people_of_the_provider_have_no_password_here(provider):
 
     assert answer.status_code == 422
     assert make_user("local").has_usable_password() is False
+
+
+def test_a_provider_that_changed_its_keys_is_believed_at_once(settings, db):
+    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = "muster", "a client's secret"
+    port = free_port()
+    for name in ("one", "two"):
+        with running(port) as url:
+            settings.OIDC_ISSUER = url
+            know(url, name, email=f"{name}@example.org")
+            _client, answer = sign_in(name)
+        assert answer.status_code == 302, name
+
+
+@contextmanager
+def serving(document):
+    """A server that answers every GET with this document."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            """Says nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("document", [{"issuer": "https://evil.example"}, {}, {"issuer": 7}])
+def test_a_provider_that_gives_itself_out_as_another_one_is_not_gone_to(db, settings, document):
+    endpoints = {"authorization_endpoint": "https://evil.example/a", "token_endpoint": "https://evil.example/t"}
+    with serving({**endpoints, **document}) as url:
+        settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = url, "muster"
+        answer = Client().get(START)
+
+    assert answer.status_code == 502
+    assert "calls itself" in AuditEntry.objects.get().reason
+
+
+def test_only_what_is_said_of_the_same_person_is_put_together():
+    """OpenID Connect Core 5.3.2: the sub claims must be the same, else nothing of UserInfo may be used."""
+    token = {"sub": "lin", "email": "lin@example.org"}
+
+    assert joined(token, {"sub": "lin", "email": "x@example.org", "groups": ["a"]}) == {**token, "groups": ["a"]}
+    assert joined(token, None) == token
+    with pytest.raises(ProviderFailed, match="somebody else"):
+        joined(token, {"sub": "mei", "groups": ["admins"]})
+    with pytest.raises(ProviderFailed, match="somebody else"):
+        joined(token, {"groups": ["admins"]})
+    with pytest.raises(ProviderFailed, match="no ID token"):
+        joined(None, {"sub": "lin", "email": "lin@example.org"})
+
+
+@pytest.mark.parametrize("verified", ["false", "no", 0, None])
+def test_an_address_that_is_not_said_to_be_verified_in_so_many_words_signs_nobody_in(provider, verified):
+    know(provider, "al", email="al@example.org", email_verified=verified)
+
+    _client, answer = sign_in("al")
+
+    assert answer.status_code == 502
+    assert not User.objects.exists()
+
+
+def test_the_address_to_come_back_to_is_never_that_of_another_host(provider):
+    """A made-up Host header gets no redirect_uri, and no link, to where it points."""
+    answer = Client().get(START, headers={"Host": "evil.example"})
+
+    assert answer.status_code == 400
+    assert "evil.example" not in answer.headers.get("Location", "")

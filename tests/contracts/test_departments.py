@@ -5,10 +5,11 @@ import re
 import uuid
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.audit import record
 from accounts.models import ScopeType, User
 from accounts.permissions import DEPARTMENT_ADMINISTRATOR
 from accounts.scopes import Target
@@ -21,6 +22,7 @@ from workloads import document as documents
 from workloads.blueprints import blueprint
 from workloads.models import Workload
 
+SPAN = "?start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z"
 # Words that occur nowhere else.
 NAMES = ("zebrafinch", "yellowhammer", "waxwing", "vireo-person")
 
@@ -148,3 +150,48 @@ def test_the_cast_is_seen_by_its_own_department(cast, insider, client_of):
     assert "assistant" in client.get("/projects/").content.decode()
     assert "qwen" in client.get("/workloads/").content.decode()
     assert User.objects.filter(pk=insider.pk).exists()
+
+
+def test_the_audit_log_hides_names_that_its_reader_may_not_know(cast, hidden, insider, admin, actor, client_of):
+    """An administrator of all was shown whom an edit of this department would hit, the other one's people too."""
+
+    def hit(name, project, other):
+        return {"name": name, "project": project, "pool": "default", "effect": "reclaimed", "gpus": 8, "pods": 2,
+                "running": True, "for": other}  # fmt: skip
+
+    def queue(name):
+        return {"name": name, "pool": "default", "held": 8, "fairShareBefore": 8, "fairShareAfter": 4,
+                "before": "within", "after": "over"}  # fmt: skip
+
+    theirs, ours = {"name": "waxwing", "project": "yellowhammer"}, {"name": "qwen", "project": "assistant"}
+    impact = {
+        "isEmpty": False, "moreWorkloads": 0, "unchecked": 0, "unknown": [],
+        "workloads": [hit("waxwing", "yellowhammer", ours), hit("qwen", "assistant", theirs)],
+        "queues": [queue("zebrafinch"), queue("assistant")],
+    }  # fmt: skip
+    with transaction.atomic():
+        record(actor(admin), "update", cast["departments"], before={"gpu": "8"}, after={"gpu": "16", "impact": impact})
+    client = client_of(insider)
+
+    said = {
+        path: content_of(client.get(path)).decode()
+        for path in (
+            "/audit/", "/audit/?format=csv", f"/api/v1/audit/log{SPAN}", f"/api/v1/audit/log/file{SPAN}",
+            f"/api/v1/audit/log/file{SPAN}&file_type=JSON",
+        )
+    }  # fmt: skip
+
+    assert {path: [name for name in NAMES if name in text] for path, text in said.items()} == {
+        path: [] for path in said
+    }
+    for text in said.values():
+        assert "another project" in text
+        assert "qwen" in text
+    assert "waxwing of yellowhammer" in client_of(admin).get("/audit/").content.decode()
+
+
+def test_the_audit_log_of_another_department_is_found_by_no_filter_and_in_no_count(cast, hidden, insider, client_of):
+    client = client_of(insider)
+    for query in ("filterBy=entity_name=@vireo", "filterBy=subject==admin@example.org", "sortBy=entity_name"):
+        answer = client.get(f"/api/v1/audit/log{SPAN}&{query}").json()
+        assert (answer["total"], answer["audit_logs"]) == (0, [])

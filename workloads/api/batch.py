@@ -8,7 +8,7 @@ from django.db import transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.audit import Actor
+from accounts.audit import Actor, record_refusal
 from accounts.requests import actor_of
 from core.api.ids import uuid_of
 from core.api.views import ApiView
@@ -56,10 +56,13 @@ def act_on_all(request: Request, ids: list[str], action: str) -> dict[str, Any]:
     """Schema BatchResponse."""
     actor, succeeded, failed = actor_of(request), list[str](), list[dict[str, Any]]()
     for text in dict.fromkeys(ids):
+        workload: Workload | None = None
         try:
+            workload = selectors.workload_of(request.user, uuid_of(text))
             with transaction.atomic():
-                ACTIONS[action](actor, selectors.workload_of(request.user, uuid_of(text)))
+                ACTIONS[action](actor, workload)
         except MusterError as error:
+            record_refusal(actor, action, error, workload)
             failed.append({"id": text, "code": error.code, "message": error.message})
         else:
             succeeded.append(text)

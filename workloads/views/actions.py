@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from accounts.audit import record_refusal
 from accounts.permissions import require
 from accounts.requests import actor_of
 from core.errors import Conflict, InvalidInput, MusterError, NotFound, Stale
@@ -105,13 +106,14 @@ class RowResult:
 
 def _act_on(request: HttpRequest, action: str, pk: str) -> RowResult:
     act, wanted = BULK[action]
-    name = _("one that you do not see any more")
+    actor, workload, name = actor_of(request), None, _("one that you do not see any more")
     try:
         workload = selectors.workload_of(request.user, pk)
         name, unchanged = workload.name, workload.desired_phase == wanted
         with transaction.atomic():
-            act(actor_of(request), workload=workload)
+            act(actor, workload=workload)
     except MusterError as error:
+        record_refusal(actor, action, error, workload)
         return RowResult(name, error.message)
     return RowResult(name, unchanged=unchanged)
 
