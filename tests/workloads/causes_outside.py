@@ -109,14 +109,19 @@ def grove_arrives(stage: Stage) -> None:
 def unreadable_queue(stage: Stage) -> None:
     """A queue from a time when no webhook refused such a duration."""
     create(stage, KAI_QUEUE, queue("odd"))
+    without_webhook(stage, "1d")
+
+
+def without_webhook(stage: Stage, preempt_min_runtime: str) -> None:
+    """Change that queue past KAI's webhook, which decodes what was there too and so lets nobody mend or delete it."""
     key = ("scheduling.run.ai", "queues")
 
-    def spoil() -> None:
+    def change() -> None:
         stored = stage.api.server.store.collection(key).entries[("", "odd")].object
-        spec = {**stored["spec"], "preemptMinRuntime": "1d"}
+        spec = {**stored["spec"], "preemptMinRuntime": preempt_min_runtime}
         stage.api.server.store.put(key, ("", "odd"), {**stored, "metadata": dict(stored["metadata"]), "spec": spec})
 
-    stage.api.call(spoil)
+    stage.api.call(change)
 
 
 def long_ago(stage: Stage) -> None:
@@ -210,7 +215,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "an object that no client of KAI can read": Situation(
         ("Unreadable",),
-        lambda stage: delete(stage, KAI_QUEUE, "odd"),
+        lambda stage: without_webhook(stage, "24h"),
         before=unreadable_queue,
         seen=pods_grouped,
         queues=QUEUES,
