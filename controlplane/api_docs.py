@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,7 @@ from rest_framework.response import Response
 from core.api.shapes import Encoded
 from core.api.views import ApiView
 
+_MAKING = Lock()
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -41,9 +43,14 @@ class ApiDocumentView(ApiView):
         return Response(document())
 
 
-@cache
 def document() -> dict[str, Any]:
-    """The OpenAPI document. It is made once per process."""
+    """The OpenAPI document. Made once per process, by one thread: the generator fails where two use it at once."""
+    with _MAKING:
+        return _made()
+
+
+@cache
+def _made() -> dict[str, Any]:
     made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # has no types
     return made
 
