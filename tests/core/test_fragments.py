@@ -14,5 +14,6 @@ def test_a_part_is_alone_for_htmx_and_a_page_for_a_link(admin: Any, client_of: A
 
     assert part.strip().startswith("<section")
     assert "<!doctype html>" in page
-    assert f"<h1>{default_pool.name}</h1>" in page
+    assert f'<h1><a href="/node-pools/{default_pool.pk}/">{default_pool.name}</a></h1>' in page
+    assert '<a href="/node-pools/">Node pools</a></nav>' in page
     assert part.strip()[:60] in page
