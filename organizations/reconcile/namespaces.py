@@ -7,7 +7,7 @@ from clusters.kinds import NAMESPACE
 from clusters.kube.errors import NameTaken
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import MANAGED_BY, MANAGED_BY_LABEL
-from core.conditions import Condition
+from core.conditions import Condition, find
 from organizations.manifests import ADOPTED_LABEL, namespace_manifest, released_namespace_manifest
 from organizations.models import Project
 from organizations.rendering import owner_value
@@ -20,9 +20,10 @@ def sync_namespace(project: Project, gateway: Gateway) -> Condition:
     if live is not None and "deletionTimestamp" in live["metadata"]:
         message = f"The namespace {name} is being deleted by somebody. {_why_it_stays(live)}"
         return Condition("NamespaceReady", "False", "Terminating", message.strip(), arguments=(("name", name),))
-    if live is not None and not is_ours(live, owner):
+    robbed = live is not None and _was_robbed(project, live)
+    if live is not None and not (robbed or is_ours(live, owner)):
         _check_adoptable(project, live)
-    adopted = live is not None and project.adopts_namespace and not _is_made_by_us(live)
+    adopted = not robbed and live is not None and project.adopts_namespace and not _is_made_by_us(live)
     manifest = namespace_manifest(name, owner, project.name, adopted=adopted)
     if live is None or differences(manifest, live):
         gateway.apply(NAMESPACE, manifest, force=live is not None and is_ours(live, owner))
@@ -43,6 +44,17 @@ def _check_adoptable(project: Project, live: Manifest) -> None:
         )
 
 
+def _was_robbed(project: Project, live: Manifest) -> bool:
+    """Whether the namespace is the one that we made, and somebody took every label of ours off.
+
+    We write labels alone there, so that nothing in it names us any more: then nobody is named as its maker, and it was
+    ours when it was looked at last.
+    """
+    last = find(project.conditions, "NamespaceReady") or {}
+    as_made = (last.get("status"), last.get("reason")) == ("True", "Created")
+    return as_made and not owner_of(live) and made_by(live) == "unknown"
+
+
 def _is_made_by_us(live: Manifest) -> bool:
     labels = live["metadata"].get("labels") or {}
     return labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(ADOPTED_LABEL) != "true"
@@ -52,10 +64,11 @@ def remove_namespace(project: Project, gateway: Gateway) -> str:
     """Delete the namespace that we made, or let go of one that we adopted. Empty: done; else why it is still there."""
     name = project.namespace
     live = gateway.get(NAMESPACE, name)
-    if live is None or not is_ours(live, owner_value(project)):
+    robbed = live is not None and _was_robbed(project, live)
+    if live is None or not (robbed or is_ours(live, owner_value(project))):
         return ""
     metadata = live["metadata"]
-    if not _is_made_by_us(live):
+    if not (robbed or _is_made_by_us(live)):
         gateway.apply(NAMESPACE, released_namespace_manifest(name, metadata["uid"]))
         return ""
     if "deletionTimestamp" not in metadata:

@@ -212,6 +212,43 @@ def test_a_namespace_that_is_being_deleted_by_somebody_is_waited_for(project: Pr
     assert sync_project(project, gateway).phase == "Ready"
 
 
+def robbed_namespace(project: Project, gateway: FakeGateway) -> None:
+    """Its namespace, made by Muster, then without a label of Muster's; what was found last is on the row."""
+    sync_department(project.department, gateway)
+    made = sync_project(project, gateway)
+    told = [{"type": c.type, "status": c.status, "reason": c.reason} for c in made.conditions]
+    Project.objects.filter(pk=project.pk).update(conditions=told)
+    project.refresh_from_db()
+    gateway.edit(kinds.NAMESPACE, project.namespace, metadata={"labels": None})
+
+
+def test_a_namespace_that_lost_every_label_of_ours_gets_them_back(project: Project, gateway: FakeGateway) -> None:
+    robbed_namespace(project, gateway)
+
+    outcome = sync_project(project, gateway)
+
+    assert (outcome.phase, condition(outcome, "NamespaceReady").reason) == ("Ready", "Created")
+    assert "muster.dev/owner" in gateway.object(kinds.NAMESPACE, "runai-assistant")["metadata"]["labels"]
+
+
+def test_a_namespace_without_any_label_of_ours_goes_with_its_project(project: Project, gateway: FakeGateway) -> None:
+    robbed_namespace(project, gateway)
+
+    assert sync_project(request_deletion(project), gateway).gone
+    assert "runai-assistant" not in gateway.names(kinds.NAMESPACE)
+
+
+def test_a_namespace_that_somebody_made_in_place_of_ours_is_left_alone(project: Project, gateway: FakeGateway) -> None:
+    robbed_namespace(project, gateway)
+    gateway.delete(kinds.NAMESPACE, "runai-assistant")
+    labels = {"kubernetes.io/metadata.name": "runai-assistant"}
+    gateway.put(kinds.NAMESPACE, {"metadata": {"name": "runai-assistant", "labels": labels}})
+
+    assert condition(sync_project(project, gateway), "Accepted").reason == "NameTaken"
+    assert sync_project(request_deletion(project), gateway).gone
+    assert "runai-assistant" in gateway.names(kinds.NAMESPACE)
+
+
 def _saved(project: Project) -> Project:
     Project.objects.filter(pk=project.pk).update(adopts_namespace=project.adopts_namespace)
     return project
