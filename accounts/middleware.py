@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -19,7 +21,8 @@ WRITES = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delet
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
-    """Sends the browser to the sign-in page; a fragment that htmx asked for sends the whole page there."""
+    """Sends the browser to the sign-in page; a fragment that htmx asked for sends the whole page there, to come back to
+    that page and not to the fragment."""
 
     def handle_no_permission(  # type: ignore[override]  # not always a redirect
         self, request: HttpRequest, view_func: Any
@@ -27,7 +30,17 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         answer = super().handle_no_permission(request, view_func)
         if "HX-Request" not in request.headers:
             return answer
-        return HttpResponse(status=401, headers={"HX-Redirect": answer.headers["Location"]})
+        back = redirect_to_login(_page_of(request), self.get_login_url(view_func))
+        return HttpResponse(status=401, headers={"HX-Redirect": back.headers["Location"]})
+
+
+def _page_of(request: HttpRequest) -> str:
+    """The page that a fragment was asked for by, without its host."""
+    try:
+        page = urlsplit(request.headers.get("HX-Current-URL", ""))
+    except ValueError:
+        return "/"
+    return urlunsplit(("", "", page.path, page.query, "")) if page.path.startswith("/") else "/"
 
 
 class AccountLanguageMiddleware:

@@ -18,3 +18,4 @@ import "./editor.js";
 import "./requests.js";
 import "./drafts.js";
 import "./sending.js";
+import "./unsent.js";

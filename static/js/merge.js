@@ -22,7 +22,7 @@ if (window.Idiomorph) {
 }
 
 // Whether a person has changed a control and not sent it yet.
-function isEdited(node) {
+export function isEdited(node) {
   if (node instanceof HTMLSelectElement) {
     const index = [...node.options].findIndex((option) => option.defaultSelected);
     return node.selectedIndex !== Math.max(index, 0);

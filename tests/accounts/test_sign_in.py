@@ -105,8 +105,18 @@ def test_sign_out_needs_a_post_and_ends_the_session(person, client_of):
     assert client.get("/").status_code == 302
 
 
-def test_a_fragment_sends_the_whole_page_to_the_sign_in_page_when_the_session_has_ended(db):
-    answer = Client().get("/workloads/", headers={"HX-Request": "true"})
+@pytest.mark.parametrize(
+    ("shown", "back"),
+    [
+        ("http://testserver/workloads/new/?clone=7", "/workloads/new/%3Fclone%3D7"),
+        ("https://elsewhere.example/evil", "/evil"),
+        ("", "/"),
+        ("[", "/"),
+        ("http://[", "/"),
+    ],
+)
+def test_a_fragment_sends_the_page_it_is_part_of_to_the_sign_in_page_when_the_session_has_ended(db, shown, back):
+    answer = Client().post("/workloads/new/placement/", headers={"HX-Request": "true", "HX-Current-URL": shown})
 
-    assert (answer.status_code, answer.headers["HX-Redirect"]) == (401, "/account/login?next=/workloads/")
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (401, f"/account/login?next={back}")
     assert answer.content == b""
