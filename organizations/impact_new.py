@@ -12,7 +12,7 @@ from organizations.models import Project, Quota
 from organizations.quota import DEFAULTS
 from organizations.rendering import parent_names, queue_of
 from organizations.services import QuotaInput
-from scheduling.impact import compare
+from scheduling.impact import Impact, compare
 from scheduling.objects import read_queue
 from scheduling.structs import Pod, PodGroup, Queue, Resources, Snapshot
 from topology.impact import merged, shown
@@ -26,7 +26,7 @@ MOST_GPUS = 64
 
 def creation_impact(user: Any, project: Project, inputs: Sequence[QuotaInput], *, now: datetime) -> Shown:
     """Whom it would hit if the project, which is not saved, asked for all the GPUs that it is to deserve (`whenAsked`),
-    on every pool that is named."""
+    on every pool that is named and where it would hit anybody else."""
     parents = parent_names(project)
     parts = []
     for given in inputs:
@@ -37,9 +37,18 @@ def creation_impact(user: Any, project: Project, inputs: Sequence[QuotaInput], *
         queue = _queue(project, given, parents[given.pool.pk])
         after = _asking(shard.snapshot, queue, min(int(gpus), MOST_GPUS))
         found = compare(shard.snapshot, after, shard.config)
+        if not _concerns_others(found, queue):
+            continue
         names = _with_new(Names.of(user, project.cluster, found.hits), project)
         parts.append(shown(given.pool.shard, shard, found, names))
     return {**merged(parts), "whenAsked": True}
+
+
+def _concerns_others(found: Impact, queue: Queue) -> bool:
+    """Whether anything happens to anybody but the queue, its claims and the queue above it."""
+    own = {queue.name, queue.parent}
+    hits = [hit for hit in found.hits if hit.queue != queue.name]
+    return bool(hits or found.unchecked or [move for move in found.moves if move.queue not in own])
 
 
 def _queue(project: Project, given: QuotaInput, parent: str) -> Queue:

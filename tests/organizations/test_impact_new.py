@@ -88,12 +88,26 @@ def test_a_new_project_without_quota_is_asked_nothing(
     assert "impact" not in AuditEntry.objects.latest("pk").after
 
 
-@pytest.mark.parametrize(("free", "hit"), [(0, [("new", "reclaimed", 4)]), (1, [])])
-def test_a_dry_run_answers_whom_it_would_hit(
-    admin: User, department: Department, pool: NodePool, cluster: Cluster, client_of: Any, *, free: int, hit: Any
+def test_the_first_project_of_a_department_is_asked_nothing_about_itself(
+    admin: User, cluster: Cluster, default_pool: NodePool, client_of: Any
 ) -> None:
-    """With a free node nobody needs to give anything back."""
-    add_nodes(cluster, free, prefix="free")
+    """Nobody else asks for anything: that it would wait for its own claims is no news to anybody."""
+    department = Department.objects.create(cluster=cluster, name="first", phase="Ready")
+    add_nodes(cluster, 2)
+    add_queue(cluster, department, default_pool, gpus=16)
+
+    saved = new_project(client_of(admin), department, default_pool, "8")
+
+    assert saved.status_code == 302
+    assert Project.objects.filter(name="late").exists()
+
+
+@pytest.mark.parametrize(("free", "hit", "queues"), [(0, [("new", "reclaimed", 4)], ["late"]), (1, [], [])])
+def test_a_dry_run_answers_whom_it_would_hit(
+    admin: User, pool: NodePool, department: Department, client_of: Any, *, free: int, hit: Any, queues: Any
+) -> None:
+    """With a free node nobody needs to give anything back, and there is nothing to tell."""
+    add_nodes(pool.cluster, free, prefix="free")
     body = {
         "name": "late",
         "clusterId": str(pool.cluster_id),
@@ -107,5 +121,5 @@ def test_a_dry_run_answers_whom_it_would_hit(
     assert answer.status_code == 201
     assert found["whenAsked"]
     assert hits(found) == hit
-    assert [entry["name"] for entry in found["queues"] if entry["before"] is None] == ["late"]
+    assert [entry["name"] for entry in found["queues"] if entry["before"] is None] == queues
     assert not Project.objects.filter(name="late").exists()
