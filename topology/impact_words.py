@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.numerals import singular
 from core.templatetags.quantities import number
 from topology.impact_growth import grown
 from topology.impact_names import Shown
@@ -61,7 +62,7 @@ def _effect_item(effect: str, entries: Sequence[Entry]) -> Item:
     status, say = _EFFECTS[effect]
     count = _count(entries)
     words = {"n": number(count), "gpus": number(sum(entry["gpus"] for entry in entries))}
-    return {"status": status, "text": say(count) % words, "detail": _list(list(map(_named, entries)))}
+    return {"status": status, "text": singular(say(count) % words), "detail": _list(list(map(_named, entries)))}
 
 
 def _count(entries: Sequence[Entry]) -> int:
@@ -77,7 +78,7 @@ def _named(entry: Entry) -> str:
         "gpus": number(entry["gpus"]),
     }
     text = _("%(name)s of %(project)s, %(gpus)s GPUs") if entry["project"] else _("%(name)s, %(gpus)s GPUs")
-    text = text % words
+    text = singular(text % words)
     if entry.get("levels"):
         levels = ", ".join(map(short_key, entry["levels"]))
         text = _("{workload} (topology {topology}: {levels})").format(
@@ -102,10 +103,12 @@ def _queue_items(queues: Sequence[Entry]) -> list[Item]:
     over = [entry for entry in queues if entry["after"] == "over" and entry["before"] != "over"]
     under = [entry for entry in queues if entry["after"] == "under" and entry["before"] != "under"]
     better = [entry for entry in queues if entry["before"] in ("over", "under") and entry["after"] == "within"]
+    # A queue that goes and holds nothing has no share afterwards: that is no news.
+    queues = [entry for entry in queues if entry["fairShareAfter"] is not None or entry["held"]]
     other = [entry for entry in queues if entry not in over and entry not in under and entry not in better]
     groups = (
         (over, "wait", _("Above their fair share from now on: what they hold above it can be reclaimed")),
-        (under, "wait", _("Below their fair share from now on, and waiting")),
+        (under, "wait", _("Below their fair share until what they ask for runs")),
         (better, "ok", _("Within their fair share from now on")),
         (other, "info", _("Other fair shares")),
     )

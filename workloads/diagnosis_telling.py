@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from accounts.permissions import has_right
 from core.moments import rfc3339
+from core.numerals import singular
 from core.templatetags.quantities import number
 from scheduling.diagnosis_scene import Outcome
 from scheduling.diagnosis_structs import Cause, Holder
@@ -276,4 +277,4 @@ def _counts(namer: Namer, outcome: Outcome) -> dict[str, int]:
 
 def _ruled(ruled: tuple[str, Mapping[str, str], Mapping[str, float]]) -> str:
     code, names, numbers = ruled
-    return str(RULED_OUT[code]) % arguments(names, numbers)
+    return singular(str(RULED_OUT[code]) % arguments(names, numbers))

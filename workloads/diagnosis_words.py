@@ -12,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.numerals import singular
 from core.templatetags.quantities import number
 from workloads.diagnosis_sentences import ACTS, CAUSES
 from workloads.words import FIRST_CAUSES, place_word, reason_short
@@ -44,7 +45,7 @@ def cause_title(code: str) -> str:
 def cause_sentence(code: str, names: Names, numbers: Numbers, *, others: int = 0) -> str:
     """A cause with its numbers; `others` are the causes beside it."""
     variant = sentence_code(code, names, numbers, others=others)
-    return str(CAUSES.get(variant, CAUSES["Unexplained"])[1]) % arguments(names, numbers)
+    return singular(str(CAUSES.get(variant, CAUSES["Unexplained"])[1]) % arguments(names, numbers))
 
 
 def sentence_code(code: str, names: Names, numbers: Numbers, *, others: int = 0) -> str:
@@ -70,7 +71,7 @@ def _variant(code: str, names: Names, numbers: Numbers) -> str:
 
 def act_sentence(act: str, names: Names, numbers: Numbers) -> str:
     """What would be done."""
-    return str(ACTS.get(act, act)) % arguments(names, numbers)
+    return singular(str(ACTS.get(act, act)) % arguments(names, numbers))
 
 
 def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:

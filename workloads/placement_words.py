@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.numerals import singular
 from core.templatetags.quantities import number
 from workloads.words import place_word
 
@@ -53,13 +54,13 @@ def gang_line(gang: Json) -> str:
         return _("starts after %(gang)s") % {"gang": gang["waitsFor"]}
     if gang["placed"] == gang["pods"]:
         line = ngettext("its %(n)s pod placed, %(gpus)s GPUs", "all %(n)s pods placed, %(gpus)s GPUs", gang["pods"])
-        return line % words
+        return singular(line % words)
     if gang["placed"]:
         return _("%(placed)s of %(n)s pods placed; the others wait") % words
     line = ngettext(
         "its %(n)s pod not placed, %(gpus)s GPUs asked", "none of %(n)s pods placed, %(gpus)s GPUs asked", gang["pods"]
     )
-    return line % words
+    return singular(line % words)
 
 
 def level_line(level: Json) -> str:
@@ -102,7 +103,7 @@ def room_line(holders: Sequence[Json]) -> str:
     if more > 0:
         names = ngettext("%(names)s and %(n)d more", "%(names)s and %(n)d more", more) % {"names": names, "n": more}
     held = number(sum(holder["gpus"] for holder in holders))
-    return _("when %(names)s ends (%(gpus)s GPUs)") % {"names": names, "gpus": held}
+    return singular(_("when %(names)s ends (%(gpus)s GPUs)") % {"names": names, "gpus": held})
 
 
 def holder_name(holder: Json) -> str:
@@ -129,7 +130,7 @@ def alternative_line(found: Json) -> str:
     }[found["change"]] % words
     where = {"level": place_word(found["level"]), "domain": found["domain"].rpartition(".")[2]}
     place = _("in %(level)s %(domain)s") % where if found["domain"] else ""
-    return f"{text}: {_('runs now')} {place}".rstrip()
+    return singular(f"{text}: {_('runs now')} {place}".rstrip())
 
 
 def room_line_after(left: Sequence[Json]) -> str:
@@ -139,14 +140,14 @@ def room_line_after(left: Sequence[Json]) -> str:
         for each in left
         if each["level"]
     ]
-    return _("Free afterwards at most: %(parts)s.") % {"parts": ", ".join(parts)} if parts else ""
+    return singular(_("Free afterwards at most: %(parts)s.") % {"parts": ", ".join(parts)}) if parts else ""
 
 
 def unknown_lines(preview: Json) -> list[str]:
     """What the data cannot tell."""
     sentences = {
         "otherPods": _("CPU and memory of pods that belong to no queue are not known."),
-        "schedulerFlags": _("Settings on the scheduler's command line are not known."),
+        "schedulerFlags": _("Settings on the scheduler’s command line are not known."),
         "podLabels": _("Some pods mind labels of other pods that are not kept."),
         "stale": _("The cluster is not heard at the moment."),
     }

@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.numerals import singular
 from workloads.diagnosis_sentences import CAUSES
 
 Arguments = Mapping[str, str]
@@ -195,7 +196,7 @@ def reason_short(reason: Mapping[str, Any]) -> str:
     code = reason.get("code", "")
     if not code:
         return ""
-    return str(_words(code)[0]) % _arguments(reason)
+    return singular(str(_words(code)[0]) % _arguments(reason))
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:
@@ -203,7 +204,7 @@ def reason_sentence(reason: Mapping[str, Any]) -> str:
     code = reason.get("code", "")
     if not code:
         return ""
-    return str(_words(code)[1]) % _arguments(reason)
+    return singular(str(_words(code)[1]) % _arguments(reason))
 
 
 def _words(code: str) -> tuple[str | Promise, str | Promise]:
@@ -278,10 +279,27 @@ def _in_sync(condition: Mapping[str, Any]) -> str:
     return _("Somebody else changed %(fields)s; Muster put it back.") % {"fields": fields}
 
 
-def _arrived(what: str | Promise) -> Callable[[Mapping[str, Any]], str]:
+def _constraint(text: str) -> str:
+    """Constraints as `workloads.reconcile.status` keeps them: topology, required level if any, preferred level."""
+    return "; ".join(_one_constraint(each.split(), each) for each in text.split("; "))
+
+
+def _one_constraint(parts: list[str], text: str) -> str:
+    if len(parts) not in (2, 3):
+        return text
+    topology, *required, preferred = parts
+    said = [_("topology %(name)s") % {"name": topology}]
+    said += [_("one %(place)s required") % {"place": place_word(level)} for level in required]
+    if [preferred] != required:
+        said.append(_("one %(place)s preferred") % {"place": place_word(preferred)})
+    return ", ".join(said)
+
+
+def _arrived(what: str | Promise, told: Callable[[str], str] = str) -> Callable[[Mapping[str, Any]], str]:
     def say(condition: Mapping[str, Any]) -> str:
         arguments = condition.get("arguments") or {}
-        values = {"what": what, "wanted": arguments.get("wanted", ""), "found": arguments.get("found") or _("none")}
+        wanted, found = told(arguments.get("wanted", "")), told(arguments.get("found", ""))
+        values = {"what": what, "wanted": wanted, "found": found or _("none")}
         if condition["status"] == "True":
             return _("%(what)s arrived: the pod group has %(wanted)s.") % values
         return _("%(what)s did not arrive: the pod group has %(found)s where %(wanted)s was asked for.") % values
@@ -311,7 +329,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "InSync": _in_sync,
     "QueueArrived": _arrived(gettext_lazy("The queue")),
     "PoolArrived": _arrived(gettext_lazy("The node pool")),
-    "PlacementArrived": _arrived(gettext_lazy("The placement")),
+    "PlacementArrived": _arrived(gettext_lazy("The placement"), _constraint),
     "Ready": _ready,
     "PlacementKept": _placement,
 }

@@ -10,6 +10,7 @@ from clusters.models import Pod
 from tests.workloads.samples import DISAGG, MULTINODE
 from workloads.document import load
 from workloads.models import Workload
+from workloads.words import condition_view
 
 PASTED = DISAGG.replace("runai-project-a", "runai-assistant")
 RACK = "topology.kubernetes.io/rack"
@@ -378,3 +379,14 @@ def test_81_clearing_the_filters_shows_the_whole_list_again(
     ]
 
     assert totals == [1, 2, 1]
+
+
+def test_a_placement_that_arrived_is_told_in_words() -> None:
+    def told(wanted: str) -> str:
+        arguments = {"wanted": wanted, "found": wanted}
+        return condition_view({"type": "PlacementArrived", "status": "True", "arguments": arguments}).text
+
+    assert told(f"mine {RACK} {RACK}") == "The placement arrived: the pod group has topology mine, one rack required."
+    both = "The placement arrived: the pod group has topology mine, one rack required, one host preferred."
+    assert told(f"mine {RACK} kubernetes.io/hostname") == both
+    assert told(f"mine {RACK}") == "The placement arrived: the pod group has topology mine, one rack preferred."
