@@ -1,6 +1,7 @@
 """Series as plotly JSON, drawn by static/js/charts.js. Colours are token names. Pure."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ Figure = dict[str, Any]
 Line = tuple[str, Sequence[Point]]
 
 CATEGORIES = 8
+LEAST_RANGE = timedelta(minutes=10)
 
 
 def utilisation_figure(lines: Sequence[Line], *, step: int) -> Figure:
@@ -23,10 +25,18 @@ def utilisation_figure(lines: Sequence[Line], *, step: int) -> Figure:
         "showlegend": len(lines) > 1,
         "legend": {"orientation": "h", "y": 1.12, "x": 0},
         "hovermode": "x unified",
-        "xaxis": {"type": "date"},
+        "xaxis": {"type": "date", **_least_range(lines)},
         "yaxis": {"range": [0, 100], "ticksuffix": " %", "nticks": 5},
     }
     return {"data": data, "layout": layout}
+
+
+def _least_range(lines: Sequence[Line]) -> Figure:
+    """An axis of at least ten minutes: the first points of an installation would stand seconds or less apart on it."""
+    moments = [point.at for _name, points in lines for point in points]
+    if not moments or max(moments) - min(moments) >= LEAST_RANGE:
+        return {}
+    return {"range": [rfc3339(max(moments) - LEAST_RANGE), rfc3339(max(moments))]}
 
 
 def distribution_figure(tenths: Mapping[str, int], labels: Mapping[str, str]) -> Figure:
@@ -48,7 +58,7 @@ def _trace(name: str, points: Sequence[Point], index: int, step: int) -> Figure:
     moments, values = _with_gaps(points, 3 * _spacing(points, step))
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "lines" if len(points) > 1 else "lines+markers",
         "name": name,
         "x": moments,
         "y": values,

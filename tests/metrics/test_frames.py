@@ -119,3 +119,15 @@ def test_a_line_of_points_that_were_thinned_out_is_whole_and_breaks_where_some_a
     (trace,) = utilisation_figure([("x", points)], step=600)["data"]
 
     assert trace["y"] == [10.0, 11.0, 12.0, 13.0, None, 17.0, 18.0]
+
+
+def test_the_first_points_of_a_chart_stand_on_an_axis_of_ten_minutes():
+    at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    points = [Point(at + timedelta(minutes=n), 40.0, 40, 1) for n in range(11)]
+
+    first, later = (utilisation_figure([("x", some)], step=60) for some in (points[:1], points))
+
+    assert first["layout"]["xaxis"] == {"type": "date", "range": ["2026-03-01T11:50:00Z", "2026-03-01T12:00:00Z"]}
+    assert first["data"][0]["mode"] == "lines+markers"  # a line of one point cannot be seen
+    assert later["layout"]["xaxis"] == {"type": "date"}
+    assert later["data"][0]["mode"] == "lines"
