@@ -34,6 +34,8 @@ LONGEST_WATCH = 3600
 POLL_SECONDS = 0.5
 # How often a stream asks again by itself: while it hears of changes, and while the broker is lost.
 RECHECK_SECONDS, DEAF_SECONDS = 15.0, 2.0
+# How often who waits is looked at again: their session or token, and their rights.
+WHO_SECONDS = 5.0
 MOST_WAITING = 64
 FORMS = "condition=Ready, condition=Ready=False, phase=Running, delete"
 
@@ -113,15 +115,19 @@ class WaitView(ObjectView):
         if not _places.acquire(blocking=False):
             raise TooManyWaiting
         try:
-            end = time.monotonic() + timeout
+            begun = asked = time.monotonic()
             while not goal.holds(row):
-                left = end - time.monotonic()
+                now = time.monotonic()
+                left = begun + timeout - now
                 if left <= 0:
                     raise TimeIsOver(f"After {timeout} s it is not so: {goal.state(row)}")
                 time.sleep(min(POLL_SECONDS, left))
+                if now - asked >= WHO_SECONDS:
+                    request.user, asked = _still(request), now
                 row, shown = self._find(request, pk)
         except NotFound:
-            if goal.kind != "delete":
+            # Absent and invisible are alike, but only one of them is what was waited for.
+            if goal.kind != "delete" or type(row)._default_manager.filter(pk=row.pk).exists():
                 raise
             return Response({"code": 200, "message": "It is deleted."})
         finally:
@@ -181,9 +187,13 @@ async def changes(load: Callable[[], str | None], page: Page) -> AsyncIterator[s
 
 
 def _still(request: Request) -> User:
-    """Who asks, with the rights and the token that hold now. Raises `AuthenticationFailed`."""
+    """Who asks, with the rights and the token or session that hold now. Raises `AuthenticationFailed`."""
     found = TokenAuthentication().authenticate(request)
-    user = found[0] if found is not None else get_user(request._request)
+    if found is not None:
+        return found[0]
+    plain = request._request
+    plain.session = type(plain.session)(plain.session.session_key)  # what was read of it says nothing of now
+    user = get_user(plain)
     if not isinstance(user, User):
         raise exceptions.NotAuthenticated
     return user

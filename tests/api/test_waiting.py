@@ -6,12 +6,13 @@ import threading
 import time
 
 import pytest
+import urllib3
 from asgiref.sync import sync_to_async
 from django.db import connection, connections
 from django.test import AsyncClient
 
 from accounts import tokens
-from accounts.models import AccessRule
+from accounts.models import AccessRule, User
 from accounts.services import revoke
 from controlplane import api_waiting
 from controlplane.api_waiting import MOST_WAITING, Goal, _places
@@ -19,6 +20,7 @@ from controlplane.live import hub
 from organizations.models import Project
 from workloads.models import Workload
 
+HTTP = urllib3.PoolManager(retries=False)
 READY = {
     "type": "Ready", "status": "True", "reason": "Running", "message": "All pods run.",
     "lastTransitionTime": "2026-11-29T21:00:00Z", "observedGeneration": 1, "arguments": {},
@@ -203,6 +205,62 @@ def test_a_watch_ends_at_once_when_the_rule_that_allowed_it_is_removed(
             await asyncio.sleep(0.01)
 
     assert run(watch) == "event: gone\ndata: {}\n\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_by_a_session_ends_with_the_session(broker_url, researcher, world, monkeypatch):
+    """Argo CD CVE-2024-41666: a stream that outlives the sign-in."""
+    monkeypatch.setattr(api_waiting, "RECHECK_SECONDS", 0.05)
+    client = AsyncClient()
+    path = f"/api/v1/workloads/{world.waiting.pk}/watch"
+
+    async def watch():
+        await sync_to_async(client.force_login)(researcher)
+        answer = await client.get(path)
+        assert answer.status_code == 200, answer.content
+        async for event in answer.streaming_content:
+            text = event.decode()
+            if text.startswith("data:"):
+                await sync_to_async(client.logout)()
+            elif text.startswith("event: gone"):
+                return text
+        return ""
+
+    assert run(watch) == "event: gone\ndata: {}\n\n"
+
+
+def take_rules_away(researcher):
+    AccessRule.objects.filter(user=researcher).delete()
+
+
+def switch_off(researcher):
+    User.objects.filter(pk=researcher.pk).update(is_active=False)
+    tokens.forget(researcher.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", [take_rules_away, switch_off])
+@pytest.mark.parametrize("goal", ["condition=Ready", "delete"])
+def test_who_loses_the_right_while_they_wait_is_told_nothing_more(
+    live_server, researcher, world, monkeypatch, end, goal
+):
+    """Not even that the object is deleted, which it is not."""
+    monkeypatch.setattr(api_waiting, "WHO_SECONDS", 0.0)
+    token, answers = tokens.issue(researcher).access, []
+
+    def ask():
+        url = f"{live_server.url}/api/v1/workloads/{world.waiting.pk}/wait?for={goal}&timeout=60"
+        answer = HTTP.request("GET", url, headers={"Authorization": f"Bearer {token}"})
+        answers.append((answer.status, world.waiting.name in answer.data.decode()))
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    while _places._value == MOST_WAITING and asker.is_alive():  # until it waits
+        time.sleep(0.02)
+    end(researcher)
+    asker.join(30)
+
+    assert answers in ([(401, False)], [(403, False)], [(404, False)])
 
 
 def test_the_document_is_served_as_json(api, db):
