@@ -1,10 +1,12 @@
 """Fixtures of the tests that run every process: `muster`, an unseeded installation, shared by the whole session."""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.stack.installation import EMAIL, PASSWORD, Muster
 
@@ -64,6 +66,33 @@ def sign_in(tab: Page, muster: Muster) -> None:
     tab.wait_for_url(f"{muster.url}/")
 
 
+# A panel's request that ends because its page is left: no error, though htmx logs it as one.
+ENDED_WITH_THE_PAGE = ("htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
+REFUSED = "Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)"
+
+
+@dataclass
+class Console:
+    """What the console and the content security policy say is wrong in a tab, and which of it the test foretold."""
+
+    said: Counter[str] = field(default_factory=Counter)
+    foretold: Counter[str] = field(default_factory=Counter)
+
+    def listen(self, tab: Page) -> None:
+        """Note what this tab says from now on."""
+        tab.on("console", self._note)
+        tab.on("pageerror", lambda error: self.said.update([str(error)]))
+
+    def foretell_refusal(self, url: str) -> None:
+        """One form was answered 422 at this address, because it is wrong or asks first: the browser says so too."""
+        self.foretold[f"{REFUSED} {url}"] += 1
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(ENDED_WITH_THE_PAGE):
+            refused = f" {message.location['url']}" if message.text == REFUSED else ""
+            self.said[message.text + refused] += 1
+
+
 @pytest.fixture(scope="session")
 def signed_in(muster: Muster, chromium: Browser) -> Iterator[BrowserContext]:
     """A browser in which the administrator has signed in."""
@@ -76,12 +105,18 @@ def signed_in(muster: Muster, chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(signed_in: BrowserContext) -> Iterator[Page]:
-    """A tab; the test fails when the console or the content security policy complained in it."""
+def console() -> Iterator[Console]:
+    """The console of the test's tab; the test fails when it complained of something that was not foretold, and when
+    something foretold was not said."""
+    console = Console()
+    yield console
+    assert console.said == console.foretold
+
+
+@pytest.fixture
+def page(signed_in: BrowserContext, console: Console) -> Iterator[Page]:
+    """A tab whose console is listened to."""
     tab = signed_in.new_page()
-    complaints: list[str] = []
-    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    console.listen(tab)
     yield tab
     tab.close()
-    assert complaints == []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.stack.conftest import Console
 from tests.stack.installation import Muster
 
 pytestmark = pytest.mark.long
@@ -33,6 +34,23 @@ def test_back_to_a_form_that_was_sent_and_forward_again_sends_nothing(muster: Mu
     page.go_forward()
     expect(page.get_by_role("heading", name="sent-once")).to_be_visible()
     assert len(departments(muster, "sent-once")) == 1
+
+
+def test_a_second_sending_of_a_form_after_back_is_refused(muster: Muster, page: Page, console: Console) -> None:
+    fill_in(page, "sent-again")
+    page.get_by_role("button", name="Save department").click()
+    expect(page.get_by_role("heading", name="sent-again")).to_be_visible()
+    [made] = departments(muster, "sent-again")
+
+    page.go_back()
+    expect(page.get_by_role("heading", name="New department")).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("sent-again")
+    page.get_by_role("button", name="Save department").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Not saved: Resource with this name already exists")
+    console.foretell_refusal(page.url)
+    expect(page.get_by_label("Name", exact=True)).to_have_value("sent-again")
+    assert departments(muster, "sent-again") == [made]
 
 
 def test_a_form_whose_button_is_pressed_twice_is_sent_once(muster: Muster, page: Page) -> None:
