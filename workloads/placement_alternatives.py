@@ -39,9 +39,8 @@ class Change:
     pool: NodePool | None = None
 
 
-def alternatives_of(submission: Submission, *, now: datetime | None = None) -> list[Json]:
+def _alternatives_of(submission: Submission, now: datetime) -> list[Json]:
     """Changes after which it would run now, at most one of each kind and role. At most `MOST_TRIED` are tried."""
-    now = now or timezone.now()
     around = surroundings_of(submission.project.cluster)
     offered: list[Json] = []
     kinds: set[tuple[str, str]] = set()
@@ -169,13 +168,10 @@ def _smaller(fields: Fields, index: int, role: RoleFields) -> Iterator[Change]:
             yield Change(code, name, str(fewer), wanted, role=role.name, before=now, after=str(fewer))
 
 
-def with_alternatives(preview: Json, submission: Submission, *, now: datetime | None = None) -> Json:
-    """The preview with what else would run now, where it would not run now as it is."""
+def full_preview(user: Any, submission: Submission) -> Json:
+    """`placement_preview` with what else would run now, where it would not run now as it is: what page, API and dry
+    run answer."""
+    now = timezone.now()
+    preview = placement_preview(user, submission, now=now)
     wanted = preview["verdict"] in ("waiting", "never", "evicting", "releasing")
-    return preview | {"alternatives": alternatives_of(submission, now=now) if wanted else []}
-
-
-def full_preview(user: Any, submission: Submission, *, now: datetime | None = None) -> Json:
-    """`placement_preview` with its alternatives: what page, API and dry run answer."""
-    now = now or timezone.now()
-    return with_alternatives(placement_preview(user, submission, now=now), submission, now=now)
+    return preview | {"alternatives": _alternatives_of(submission, now) if wanted else []}
