@@ -17,7 +17,8 @@ from django.utils.text import slugify
 from django.utils.timezone import now
 
 CHUNK = 500
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What spreadsheets take for the beginning of a formula; those of East Asia in full width too.
+FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def safe_cell(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     text = str(value).replace("\x00", "")
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def _lines(

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import InvalidInput, NotFound
 from core.models import OwnView
+from core.readable import is_readable
 
 MAX_VIEWS = 20  # of one list
 MAX_LABEL = 60
@@ -41,8 +42,8 @@ def views_of(user: Any, table: str) -> list[OwnView]:
 def keep_view(user: Any, *, table: str, label: str, query: str) -> OwnView:
     """Keep a view; one of the same name is replaced. Raises `InvalidInput`."""
     label, query = " ".join(label.split()), query_of(QueryDict(query[:MAX_QUERY]))
-    if not label or len(label) > MAX_LABEL or "\x00" in label:
-        allowed = _("1 to %(limit)d characters") % {"limit": MAX_LABEL}
+    if len(label) > MAX_LABEL or not is_readable(label):
+        allowed = _("1 to %(limit)d characters that can be seen") % {"limit": MAX_LABEL}
         raise InvalidInput.of("label", _("A view needs a name"), allowed)
     if not query:
         raise InvalidInput.of("query", _("This view is the whole list"), _("a filter, a search, a sort or columns"))

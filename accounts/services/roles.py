@@ -13,6 +13,7 @@ from accounts.roles import BY_NAME, RIGHTS
 from accounts.services.rights import people_of_group, rights_changed
 from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
+from core.readable import is_readable, same_name
 
 NAME_LENGTH = 64
 
@@ -63,7 +64,7 @@ def delete_role(actor: Actor, *, role: Role) -> None:
 
 def _check(actor: Actor, name: str, description: str, rights: Collection[str]) -> None:
     faults = []
-    if not name.strip() or name != name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
+    if not name.strip() or name != name.strip() or len(name) > NAME_LENGTH or not is_readable(name):
         faults.append(Fault("name", _("This is no name of a role"), _("1 to 64 printable characters")))
     if len(description) > 500:
         faults.append(Fault("description", _("The description is too long"), _("up to 500 characters")))
@@ -80,7 +81,8 @@ def _check(actor: Actor, name: str, description: str, rights: Collection[str]) -
 
 def _save(role: Role) -> None:
     taken = _("A role of this name exists already.")
-    if role.name in BY_NAME:
+    others = [*BY_NAME, *Role.objects.exclude(pk=role.pk).values_list("name", flat=True)]
+    if same_name(role.name) in map(same_name, others):
         raise Conflict(taken)
     with unless_taken(taken):
         role.save()

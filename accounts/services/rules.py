@@ -12,6 +12,7 @@ from accounts.roles import BY_NAME
 from accounts.scopes import Target, scope_of
 from accounts.services.rights import administrators, people_of_group, require_rights_of, rights_changed
 from core.errors import Conflict, InvalidInput
+from core.readable import is_readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _custom(name: str) -> Role | None:
 
 def _checked_group(name: str) -> str:
     name = name.strip()
-    if not name or len(name) > 200 or not name.isprintable():
+    if not name or len(name) > 200 or not is_readable(name):
         raise InvalidInput.of("subjectId", "This is no name of a group", "1 to 200 printable characters")
     return name
 

@@ -16,6 +16,7 @@ from accounts.permissions import TENANT, require
 from accounts.services.rights import administrators, require_all_of, rights_changed
 from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
+from core.readable import is_readable
 
 _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
 TEMPORARY_BYTES = 15
@@ -28,6 +29,9 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
     email = email.strip().lower()
     if len(email) > 254 or not _EMAIL.match(email):
         raise InvalidInput.of("email", _("This is no e-mail address"), "name@example.org")
+    if name.strip() and not is_readable(name):
+        allowed = _("no control characters, no marks of direction, something to be seen")
+        raise InvalidInput.of("name", _("This name cannot be read"), allowed)
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user = User(email=email, name=name.strip()[:200], created_by=actor.user.email, must_change_password=True)
     user.set_password(password)

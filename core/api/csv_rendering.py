@@ -10,8 +10,7 @@ import msgspec
 from rest_framework.renderers import BaseRenderer
 
 from core.api.json_rendering import FastJSONRenderer, encode
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+from core.csv import FORMULA_STARTS
 
 
 class CsvRenderer(BaseRenderer):
@@ -64,6 +63,6 @@ def _cell(value: Any) -> Any:
     """Numbers and text as they are, but for text that a spreadsheet would run."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"
     return value

@@ -177,6 +177,8 @@ def test_a_custom_role_is_a_matrix_of_rights(page):
         assert (answer.status_code, "changed by somebody else" in text_of(answer)) == (422, True)
     assert Role.objects.get().rights == ["workloads:read"]
     assert page.post("/access/roles/new", {"name": "Empty"}).status_code == 422
+    for taken in ("submitter", "Ｓｕｂｍｉｔｔｅｒ", "VIEWER", "x\u202eretti"):
+        assert page.post("/access/roles/new", {**body, "name": taken}).status_code == 422
     assert page.post(f"/access/roles/{role.pk}/delete", {"confirm": "Submitter"}).status_code == 302
 
 

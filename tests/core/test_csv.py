@@ -18,6 +18,8 @@ from core.tables import Column, TableSpec, build_table, table_response
     [
         ("=1+1", "'=1+1"),
         ("@SUM(A1)", "'@SUM(A1)"),
+        ("＝1+1", "'＝1+1"),
+        ("＠SUM(A1)", "'＠SUM(A1)"),
         ("\t=1", "'\t=1"),
         ("-rm", "'-rm"),
         (-5, "-5"),

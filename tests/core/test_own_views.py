@@ -62,6 +62,8 @@ def test_views_are_of_one_person_and_one_list(page, client_of, viewer):
     "wrong",
     [
         {"label": "  "},
+        {"label": "\u200b"},
+        {"label": "x\u202espO"},
         {"label": "x" * 61},
         {"query": ""},
         {"query": "page=2&cluster=x"},
