@@ -90,12 +90,16 @@ def read_page(user: User, data: Input) -> DraftPage:
     pools = selectors.pools_of(project)
     if not pools:
         raise NotFound(_("The cluster of this project has no node pool yet."))
-    source = data.get("source", "").replace("\r\n", "\n") or blueprint(data.get("blueprint", DEFAULT))
+    # An editor that somebody emptied is an empty document, and no wish for a template.
+    source = data["source"].replace("\r\n", "\n") if "source" in data else blueprint(data.get("blueprint", DEFAULT))
     if data.get("action") == "blueprint":
         source = blueprint(data.get("blueprint", ""))
     page = DraftPage(projects, project, pools, pools[0], source, data.get("view", "form"))
     page.blueprint = data.get("blueprint", DEFAULT)
     _fill(page, data)
+    if data.get("project") and str(project.pk) != data["project"]:
+        gone = _("the project that was chosen is not there any more; this is another one")
+        page.checks = (Check("ProjectGone", "bad", "project", gone), *page.checks)
     return page
 
 

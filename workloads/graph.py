@@ -175,7 +175,8 @@ def _api_version(document: Document) -> str:
         values = {"kind": kind or _("this kind"), "group": api_version or _("this group")}
         raise InvalidInput.of("kind", message % values, real)
     if kind != DYNAMO_GRAPH_DEPLOYMENT.kind:
-        raise InvalidInput.of("kind", _("%(kind)s cannot be submitted") % {"kind": repr(kind[:80])}, real)
+        message = _("%(kind)s cannot be submitted") if kind else _("it does not say of which kind it is")
+        raise InvalidInput.of("kind", message % {"kind": repr(kind[:80])}, real)
     if api_version not in API_VERSIONS:
         message = _("%(version)s is not a version of it") % {"version": repr(api_version[:80])}
         raise InvalidInput.of("apiVersion", message, ", ".join(API_VERSIONS))

@@ -29,3 +29,31 @@ def test_a_document_of_any_shape_comes_back_with_what_is_wrong(
 
     assert response.status_code == 422
     assert not Workload.objects.exists()
+
+
+@pytest.mark.usefixtures("quota", "topology", "nodes")
+@pytest.mark.parametrize("source", ["", " ", "\n# nothing\n"])
+def test_an_editor_that_was_emptied_submits_nothing(project: Any, client_of: Any, researcher: Any, source: str) -> None:
+    data = form(source, project, view="yaml", action="submit")
+
+    response = client_of(researcher).post(reverse("workloads:new"), data)
+
+    assert response.status_code == 422
+    assert [check.message for check in response.context["page"].checks] == ["it holds 0 documents"]
+    assert not Workload.objects.exists()
+
+
+@pytest.mark.usefixtures("quota", "topology", "nodes")
+@pytest.mark.parametrize("gone", ["999999", "x"])
+def test_nothing_is_submitted_to_another_project_than_the_chosen_one(
+    project: Any, client_of: Any, researcher: Any, gone: str
+) -> None:
+    """Somebody deleted it, or took it out of sight, while the form was open."""
+    data = form(PASTED, project, view="yaml", action="submit") | {"project": gone}
+
+    response = client_of(researcher).post(reverse("workloads:new"), data)
+
+    assert response.status_code == 422
+    assert [check.field for check in response.context["page"].blocking] == ["project"]
+    assert not Workload.objects.exists()
+    assert client_of(researcher).post(reverse("workloads:new"), data | {"project": str(project.pk)}).status_code == 302

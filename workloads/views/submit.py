@@ -35,6 +35,8 @@ def workload_new(request: HttpRequest) -> HttpResponse:
     page = read_page(actor.user, _posted(request) if request.method == "POST" else _start(request))
     if request.POST.get("action") != "submit":
         return render(request, "workloads/new.html", new_context(page))
+    if any(check.code == "ProjectGone" for check in page.checks):
+        return render(request, "workloads/new.html", {**new_context(page), "refused": True}, status=422)
     try:
         workload = services.submit_workload(actor, project=page.project, source=page.source)
     except InvalidInput as error:
