@@ -216,11 +216,15 @@ def test_field_report_24_each_pool_says_its_own_reason_and_is_tried_again_when_i
 
 def test_a_duration_go_cannot_read_stops_the_scheduler_until_it_is_gone(play):
     async def scenario(cluster):
-        await cluster.add_queue("broken")
         store, key = cluster.server.store, ("scheduling.run.ai", "queues")
-        stored = store.collection(key).entries[("", "broken")].object
-        spec = {**stored["spec"], "preemptMinRuntime": "1d"}  # from a time when no webhook refused it
-        store.put(key, ("", "broken"), {**stored, "metadata": dict(stored["metadata"]), "spec": spec})
+
+        def change(duration):  # past the webhook, which refuses it, and cannot read it afterwards to let it be deleted
+            stored = store.collection(key).entries[("", "broken")].object
+            spec = {**stored["spec"], "preemptMinRuntime": duration}
+            store.put(key, ("", "broken"), {**stored, "metadata": dict(stored["metadata"]), "spec": spec})
+
+        await cluster.add_queue("broken")
+        change("1d")
         await cluster.client.create(POD, pod("one", 1), "team")
 
         async def grouped():
@@ -230,7 +234,7 @@ def test_a_duration_go_cannot_read_stops_the_scheduler_until_it_is_gone(play):
         [waiting] = await cluster.pods()
         assert "nodeName" not in waiting["spec"]
 
-        await cluster.client.delete(KAI_QUEUE, "broken")
+        change("24h")
         await cluster.running(1)
 
     play(scenario)
