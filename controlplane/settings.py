@@ -278,5 +278,6 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": (
         "drf_spectacular.hooks.postprocess_schema_enums",
         "core.api.documenting.add_shapes",
+        "core.api.linking.add_links",
     ),
 }

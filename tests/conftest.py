@@ -76,6 +76,14 @@ def _surroundings(settings: Any) -> None:
     broker.note_lost(ConnectionError("tests run without a broker"), "everything")
 
 
+@pytest.fixture(autouse=True)
+def _answers_have_their_shapes(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """An answer that is not of its declared shape is logged in production, and fails here."""
+    yield
+    said = [record.getMessage() for record in caplog.get_records("call") if record.name == "core.api.shapes"]
+    assert said == []
+
+
 def make_user(name: str, role: str = "", scope_type: str = "", scope_id: Any = "", cluster: Any = None) -> User:
     """A user `<name>@example.org`, with one access rule if a role is given."""
     user = User.objects.create_user(f"{name}@example.org", name=name)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from core.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from core.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET
 from core.filters import Filter
 
 Parameters = tuple[OpenApiParameter, ...]
@@ -17,7 +17,7 @@ ORDER = OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"])
 def page_parameters(*, default: int = DEFAULT_LIMIT) -> Parameters:
     """`limit` and `offset`."""
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": default}
-    offset = {"type": "integer", "minimum": 0, "default": 0}
+    offset = {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}
     return (
         OpenApiParameter("limit", limit, description="How many rows."),
         OpenApiParameter("offset", offset, description="How many rows to skip."),

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from core.api.documenting import schema_of
 from core.api.errors import status_body
 
-_STATUS = re.compile(r"\b(20[0-9])\.$")
+_STATUS = re.compile(r"\b(20[0-9])[.;]")
 
 DRY_RUN = OpenApiParameter(
     "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
@@ -101,7 +101,7 @@ class MusterSchema(AutoSchema):
         return getattr(self.view, what, {}).get(self.method.lower(), otherwise)
 
     def _success(self) -> int:
-        """The status with which the first sentence of the method's docstring ends, as in "Create one. 201."."""
+        """The status that the first line of the method's docstring says, as in "Create one. 201."."""
         said = _STATUS.search((getattr(self.view, self.method.lower()).__doc__ or "").split("\n")[0])
         return int(said[1]) if said else 204 if self.method == "DELETE" else 200
 

@@ -45,7 +45,9 @@ class TelemetryQuery:
 def telemetry_parameters(types: Sequence[str], groups: Sequence[str], *filters: str) -> tuple[OpenApiParameter, ...]:
     """How a view of telemetry is described."""
     by = OpenApiParameter(
-        "groupBy", {"type": "array", "items": {"type": "string", "enum": list(groups)}}, explode=False
+        "groupBy",
+        {"type": "array", "items": {"type": "string", "enum": list(groups)}, "maxItems": MAX_GROUPS},
+        explode=False,
     )
     asked = OpenApiParameter("telemetryType", OpenApiTypes.STR, enum=types, required=True)
     return (asked, by, *(OpenApiParameter(name, OpenApiTypes.STR) for name in filters))

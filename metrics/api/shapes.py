@@ -1,5 +1,7 @@
 """Shapes of measurements, telemetry and reports (`runai-openapi.json`)."""
 
+from typing import Literal
+
 from core.api.shapes import UNSET, Shape, UnsetType
 
 
@@ -60,7 +62,7 @@ class ReportCreation(Shape):
     name: str
     start: str
     end: str
-    group_by: str | None = None
+    group_by: Literal["Nodepool", "Project", "Department", "Cluster"] | None = None
     filter_by: list[str] | None = None
 
 

@@ -1,8 +1,8 @@
 """Shapes of departments, projects and their quota (`runai-openapi.json`: Department, Project, Resources)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
 from topology.api.impact_shapes import ImpactShape
 
 
@@ -191,7 +191,7 @@ class GivenBounds(Shape):
 
     deserved: float | None = None
     limit: float | None = None
-    over_quota_weight: float | None = None
+    over_quota_weight: Annotated[float, Meta(ge=0)] | None = None
 
 
 class GivenMemory(GivenBounds):
@@ -226,7 +226,7 @@ class OwnerChange(Shape):
     description: str | None = None
     resources: list[ResourceGiven] | None = None
     scheduling_rules: dict[str, Any] | None = None
-    default_node_pools: list[Any] | None = None
+    default_node_pools: Annotated[list[Any], Meta(max_length=0)] | None = None
     node_types: dict[str, Any] | None = None
     enforce_runai_scheduler: bool | None = None
     overtime_data: dict[str, Any] | None = None

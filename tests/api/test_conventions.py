@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.permissions import ADMINISTRATOR
 from core.api import rates
+from core.api.shapes import Count, conforming
 from core.models import IdempotentAnswer
 from organizations.models import Department, Project
 from organizations.quota_rows import ensure_quota_rows
@@ -199,3 +200,11 @@ def test_a_dry_run_that_is_asked_for_by_halves_is_no_write(api, cluster, default
 
     assert (answer.status_code, answer.json()["faults"][0]["field"]) == (400, "dryRun")
     assert not Department.objects.filter(name="team").exists()
+
+
+def test_an_answer_that_is_not_of_its_shape_is_given_and_logged(caplog):
+    answer = {"count": 1, "colour": "red"}
+
+    assert conforming(answer, Count) == answer
+    assert "colour" in caplog.text
+    caplog.clear()

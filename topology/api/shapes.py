@@ -1,8 +1,8 @@
 """Shapes of topologies and node pools (`runai-openapi.json`: NetworkTopology, Nodepool)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
 from topology.api.impact_shapes import ImpactShape
 
 
@@ -53,11 +53,14 @@ class TopologyCreation(Shape):
     levels: list[str]
 
 
+Strategy = Annotated[str, Meta(extra_json_schema={"enum": ["binpack", "spread"]})]
+
+
 class PlacementStrategy(Shape):
     """How pods are laid onto nodes."""
 
-    cpu: str | None = None
-    gpu: str | None = None
+    cpu: Strategy | None = None
+    gpu: Strategy | None = None
 
 
 class SchedulingConfiguration(Shape):
@@ -151,7 +154,9 @@ class PoolChange(PoolSettings):
 
 
 class PoolCreation(PoolSettings, kw_only=True):
-    """A new pool."""
+    """A new pool: the nodes with this label."""
 
     name: str
     cluster_id: str
+    label_key: str
+    label_value: str

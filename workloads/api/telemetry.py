@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -33,6 +34,9 @@ PHASES = (
     "Creating", "Initializing", "Resuming", "Pending", "Deleting", "Running", "Updating", "Stopped", "Stopping",
     "Degraded", "Failed", "Completed", "Terminating", "Unknown",
 )  # fmt: skip
+PHASES_PARAMETER = OpenApiParameter(
+    "filterByPhases", {"type": "array", "items": {"type": "string", "enum": list(PHASES)}}, explode=False
+)
 # Run:ai documents four buckets, not their bounds; these are Muster's.
 WAITS = (
     (timedelta(minutes=5), "0-5m"),
@@ -50,8 +54,9 @@ class WorkloadTelemetryView(ApiView):
 
     renderer_classes = RENDERERS
     errors = UNKNOWN_FILTER
-    parameters = telemetry_parameters(
-        (COUNT, ALLOCATION, PENDING), GROUPS, "clusterId", "nodepoolName", "departmentId", "filterByPhases"
+    parameters = (
+        *telemetry_parameters((COUNT, ALLOCATION, PENDING), GROUPS, "clusterId", "nodepoolName", "departmentId"),
+        PHASES_PARAMETER,
     )
 
     def get(self, request: Request) -> Response:
