@@ -18,6 +18,7 @@ from accounts.models import User
 from accounts.permissions import ScopedQuerySet, has_right
 from clusters.models import Cluster
 from controlplane.live import Page, stream
+from core.errors import NotFound
 from core.live import row_topics
 
 MAX_TOPICS = 50
@@ -77,10 +78,13 @@ def _may_hear(user: User, topic: str) -> bool:
         return has_right(user, "users:read" if app_label == User._meta.app_label else "nodes:read")
     if not has_right(user, rows.right):
         return False
+    if not pk:
+        return True
     try:
-        return not pk or rows.visible_to(user).filter(pk=pk).exists()
-    except (ValueError, TypeError):
+        rows.get_visible(user, pk=pk)
+    except NotFound:
         return False
+    return True
 
 
 def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, str] | None:

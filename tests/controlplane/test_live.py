@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import uuid
 
 import pytest
 from django.conf import settings as django_settings
@@ -148,6 +149,18 @@ def test_readers_hear_lists_and_their_own_rows_and_outsiders_nothing(researcher,
     assert not _may_hear(outsider, f"topology.NodePool.{default_pool.pk}")
     for topic in ("", ".", "x.y", "topology.NodePool.x.y", "topology", "topology.NodePool.\x00", "é.ü"):
         assert topic == "topology.NodePool" or not _may_hear(outsider, topic)
+
+
+@pytest.mark.parametrize("pk", ["zzz", "\x00", "-1", "9" * 40, "٣", "..", str(uuid.UUID(int=0))])
+def test_a_topic_of_no_row_is_heard_by_nobody(admin, pk):
+    for label in (
+        "clusters.Cluster",
+        "workloads.Workload",
+        "topology.NetworkTopology",
+        "topology.NodePool",
+        "nope.Nope",
+    ):
+        assert not _may_hear(admin, f"{label}.{pk}")
 
 
 def test_the_state_names_a_cluster_whose_watcher_is_silent_and_ends_with_the_session(admin, cluster, client_of):
