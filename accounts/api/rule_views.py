@@ -34,7 +34,7 @@ from core.api.ids import number_of, uuid_of
 from core.api.listing import SEARCH, count_parameters, list_parameters, page_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate, slice_of
-from core.api.shapes import Count
+from core.api.shapes import Count, check_shape
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput, MusterError, NotFound
 from core.filters import Filter, parse_term
@@ -186,7 +186,9 @@ class AccessRuleBatchCreateView(ApiView):
         if not isinstance(payload, dict):
             raise InvalidInput.of("payload", "Required parameter is missing", "{roleId, subjects, scopes}")
         check_keys(payload, ("roleId", "clusterId", "subjects", "scopes"), place="payload")
-        pairs = [{**subject, **scope, "roleId": payload.get("roleId")} for subject, scope in _pairs(payload)]
+        found = _pairs(payload)
+        check_shape(body, RuleBatchCreation)
+        pairs = [{**subject, **scope, "roleId": payload.get("roleId")} for subject, scope in found]
         keep, done, failed = is_dry_run(request), [], []
         for pair in pairs:
             try:
