@@ -1,6 +1,7 @@
 """How each part of the installation does: the database, the broker, workers, beat, the simulated cluster of `up`, and
 every cluster's watcher."""
 
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from core.conditions import find
 from core.moments import rfc3339
 
 SIMULATOR_SECONDS = 1.0
+# With less a transaction of the watcher may fail; a database of thousands of nodes writes a few MiB at a time.
+SPARE_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,30 @@ def _database() -> Part:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
         return Part("database", healthy=False, message=str(error).split("\n", 1)[0])
-    return Part("database", healthy=True)
+    unwritable = _unwritable()
+    return Part("database", healthy=not unwritable, message=unwritable)
+
+
+def _unwritable() -> str:
+    """Why nothing can be written into a database that can be read; empty where nothing is known against it."""
+    if connection.vendor != "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW transaction_read_only")
+            return "It is read-only." if cursor.fetchone() == ("on",) else ""
+    path = Path(str(connection.settings_dict["NAME"]))
+    return file_fault(path, spare=SPARE_BYTES) if path.is_absolute() else ""  # else it is in memory
+
+
+def file_fault(path: Path, *, spare: int) -> str:
+    """Why a database file cannot be written, with less than `spare` bytes free for one; empty where it can."""
+    if not path.exists():
+        return "Its file is gone."
+    disk = os.statvfs(path)
+    if disk.f_flag & os.ST_RDONLY or not os.access(path, os.W_OK):
+        return "Its file is read-only."
+    if disk.f_bavail * disk.f_frsize < spare:
+        return f"Its disk is full: less than {spare // 2**20} MiB are free."
+    return ""
 
 
 def _broker() -> Part:

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -95,9 +96,9 @@ class Installation:
         port, password = prepare.free_port(), secrets.token_hex(16)
         url = f"redis://:{password}@127.0.0.1:{port}/0"
         directory = self._data_dir / "broker"
-        directory.mkdir(exist_ok=True)
         supervisor.use(REDIS_URL=url)
-        child = supervisor.start(Child("broker", processes.broker(port, directory, password), foundation=True))
+        configure = partial(processes.configure_broker, port, directory, password)
+        child = supervisor.start(Child("broker", processes.broker(directory), prepare=configure, foundation=True))
         settings.REDIS_URL = url
         app.conf.update(broker_url=url)
         self._await(supervisor, child, broker.is_alive)

@@ -1,9 +1,26 @@
 """One line per event in logfmt, to stderr; values are escaped, so that no text from outside can forge a line."""
 
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 import structlog
+
+
+class _Unfailing:
+    """A stream that loses what cannot be written: a log on a full disk ends nobody's work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def logging_config(level: str) -> dict[str, Any]:
@@ -17,7 +34,7 @@ def logging_config(level: str) -> dict[str, Any]:
             structlog.processors.LogfmtRenderer(key_order=("timestamp", "level", "event"), bool_as_flag=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(cast(TextIO, _Unfailing(sys.stderr))),
     )
     return {
         "version": 1,

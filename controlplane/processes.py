@@ -60,8 +60,14 @@ def real_cluster(data_dir: Path, fleet: str) -> Command:
     return [PYTHON, "-m", "tests.cluster", "serve", *options]
 
 
-def broker(port: int, data_dir: Path, password: str) -> Command:
-    """An embedded Valkey on loopback. It keeps nothing: what must not be lost is in the database."""
+def broker(data_dir: Path) -> Command:
+    """An embedded Valkey on loopback, as its configuration in `data_dir` says."""
+    return [str(get_binary_path()), str(data_dir / "valkey.conf")]
+
+
+def configure_broker(port: int, data_dir: Path, password: str) -> None:
+    """Write the broker's configuration. It keeps nothing: what must not be lost is in the database."""
+    data_dir.mkdir(exist_ok=True)
     config = data_dir / "valkey.conf"
     config.touch(mode=0o600)
     lines = (
@@ -76,4 +82,3 @@ def broker(port: int, data_dir: Path, password: str) -> Command:
         f'dir "{data_dir}"',
     )
     config.write_text("\n".join(lines) + "\n")
-    return [str(get_binary_path()), str(config)]

@@ -25,12 +25,14 @@ Say = Callable[[str], None]
 
 @dataclass
 class Child:
-    """One process to keep alive. `parting` is what it gets when the supervisor itself is killed."""
+    """One process to keep alive. `parting` is what it gets when the supervisor itself is killed; `prepare` writes what
+    it needs, before each start."""
 
     name: str
     command: Command
     parting: signal.Signals = signal.SIGTERM
     foundation: bool = False  # others talk to it: it is stopped after them
+    prepare: Callable[[], object] = object
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     crashes: int = 0
@@ -87,7 +89,7 @@ class Supervisor:
             if child.process is not None and not child.runs:
                 self._note_death(child, now)
             if child.process is None and now >= child.start_again_at:
-                self._spawn(child)
+                self._start_again(child, now)
             self._bound_log(child)
 
     def stop(self) -> None:
@@ -119,7 +121,18 @@ class Supervisor:
             log.seek(max(0, self.log_of(child).stat().st_size - 20_000))
             return b"\n".join(log.read().splitlines()[-count:]).decode("utf-8", "replace")
 
+    def _start_again(self, child: Child, now: float) -> None:
+        """What cannot be started now, as on a full disk, is tried again; the others are looked after meanwhile."""
+        try:
+            self._spawn(child)
+        except OSError as error:
+            child.crashes += 1
+            child.start_again_at = now + _pause(child)
+            self._say(f"{child.name} could not be started: {error}. Trying again in {_pause(child):.0f} s.")
+
     def _spawn(self, child: Child) -> None:
+        child.prepare()
+        self._log_dir.mkdir(parents=True, exist_ok=True)
         with self.log_of(child).open("ab") as log:
             child.process = subprocess.Popen(  # noqa: S603 (commands are ours)
                 list(child.command),
@@ -137,7 +150,7 @@ class Supervisor:
         _signal_group(child, signal.SIGKILL)  # what it started must not outlive it
         child.process = None
         child.crashes = 1 if now - child.started_at > STEADY_SECONDS else child.crashes + 1
-        pause = BACKOFF_SECONDS[min(child.crashes, len(BACKOFF_SECONDS)) - 1]
+        pause = _pause(child)
         child.start_again_at = now + pause
         self._say(f"{child.name} ended ({_how(code)}); starting it again in {pause:.0f} s. Log: {self.log_of(child)}")
 
@@ -146,6 +159,10 @@ class Supervisor:
         with contextlib.suppress(OSError):
             if self.log_of(child).stat().st_size > LOG_BYTES:
                 os.truncate(self.log_of(child), 0)
+
+
+def _pause(child: Child) -> float:
+    return BACKOFF_SECONDS[min(child.crashes, len(BACKOFF_SECONDS)) - 1]
 
 
 def _signal_group(child: Child, number: signal.Signals) -> None:

@@ -99,6 +99,17 @@ class Stale(MusterError):
         super().__init__(_(message))
 
 
+class DatabaseFailed(MusterError):
+    """The database cannot be reached, read or written: 503. What was asked for was not done."""
+
+    code = 503
+    reason = "DatabaseFailed"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(_("The database cannot be used right now. Nothing was changed; try again in a few minutes."))
+
+
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """An object that a destructive act would hit, as it is listed before asking."""

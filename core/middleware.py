@@ -4,13 +4,16 @@ import re
 import uuid
 
 import structlog
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from core.api.errors import error_body
-from core.errors import MusterError, NotFound, NotPermitted
+from core.errors import DatabaseFailed, MusterError, NotFound, NotPermitted
+
+log = structlog.get_logger(__name__)
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 REQUEST_ID_HEADER = "X-Request-ID"
@@ -52,12 +55,21 @@ class ErrorPagesMiddleware(MiddlewareMixin):
     """Answers Muster's own errors: pages with a page that says what happened, the API with its one error shape."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if _is_databases(exception):
+            log.error("database failed", path=request.path, error=str(exception))
+            exception = DatabaseFailed()
         if not isinstance(exception, MusterError):
             return None
         request.refusal = exception.message  # type: ignore[attr-defined]  # for the audit log
         if request.path.startswith(API_PREFIX):
             return JsonResponse(error_body(exception), status=exception.code)
         return render(request, _template(exception), {"exception": exception}, status=exception.code)
+
+
+def _is_databases(error: Exception) -> bool:
+    """Whether the database failed, not a statement: it is away, full, locked or read-only (SQLSTATE 25006)."""
+    is_read_only = getattr(error.__cause__, "sqlstate", None) == "25006"
+    return isinstance(error, OperationalError | InterfaceError) or is_read_only
 
 
 def _template(error: MusterError) -> str:

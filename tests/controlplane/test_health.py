@@ -1,8 +1,10 @@
 """Health by part: what is missing is named, with its age, and a watcher's absence leaves the rest ready."""
 
+import os
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -152,3 +154,28 @@ def test_the_simulated_cluster_of_up_is_a_part_that_leaves_the_rest_ready(db, br
     assert (gone.healthy, gone.required) == (False, False)
     assert gone.message.startswith("It does not answer: ")
     assert health.is_ready(health.parts())
+
+
+def test_a_database_that_can_be_read_and_not_written_is_named(tmp_path):
+    path = tmp_path / "muster.sqlite3"
+
+    assert health.file_fault(path, spare=0) == "Its file is gone."
+    path.touch()
+    assert health.file_fault(path, spare=0) == ""
+    assert health.file_fault(path, spare=2**62) == f"Its disk is full: less than {2**42} MiB are free."
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="only root may write what nobody may write")
+def test_a_file_without_the_right_to_write_is_named(tmp_path):
+    path = tmp_path / "muster.sqlite3"
+    path.touch(mode=0o400)
+
+    assert health.file_fault(path, spare=0) == "Its file is read-only."
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="only on PostgreSQL")
+def test_a_database_that_became_read_only_is_not_healthy(db):
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+
+    assert [(part.healthy, part.message) for part in health.parts()[:1]] == [(False, "It is read-only.")]

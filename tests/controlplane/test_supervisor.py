@@ -1,6 +1,7 @@
 """The supervisor with real processes: restarts, stopping, and nothing left behind when it is killed itself."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.processes import configure_broker
 from controlplane.supervisor import Child, Supervisor
 
 
@@ -58,6 +60,38 @@ def test_a_crashed_child_is_started_again_and_said_so(supervisor, said):
     wait_for(lambda: supervisor.look_after() or (child.runs and child.process.pid != first))
 
     assert said == [f"worker ended (killed by SIGKILL); starting it again in 1 s. Log: {supervisor.log_of(child)}"]
+
+
+def test_what_a_child_needs_is_written_before_each_start_and_its_log_folder_too(supervisor, tmp_path):
+    needed = tmp_path / "broker" / "valkey.conf"
+    child = Child("broker", python(SLEEPER), prepare=lambda: configure_broker(6379, needed.parent, "secret"))
+    supervisor.start(child)
+    first = child.process.pid
+    shutil.rmtree(needed.parent)
+    shutil.rmtree(tmp_path / "logs")
+
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: supervisor.look_after() or (child.runs and child.process.pid != first))
+
+    assert needed.stat().st_mode & 0o777 == 0o600
+    assert supervisor.log_of(child).exists()
+
+
+def test_a_child_that_cannot_be_started_again_is_tried_later_and_keeps_nobody_from_being_looked_after(
+    supervisor, said, tmp_path
+):
+    child = Child("broker", python(SLEEPER), prepare=lambda: configure_broker(6379, tmp_path / "broker", "secret"))
+    supervisor.start(child)
+    first = child.process.pid
+    shutil.rmtree(tmp_path / "broker")
+    (tmp_path / "broker").touch()  # a file stands where its folder should be
+
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: supervisor.look_after() or len(said) >= 2)
+    (tmp_path / "broker").unlink()
+    wait_for(lambda: supervisor.look_after() or child.runs)
+
+    assert said[1].startswith("broker could not be started: [Errno 17] File exists")
 
 
 def test_a_child_that_keeps_crashing_waits_longer_each_time(supervisor, said):

@@ -1,6 +1,11 @@
 """What every answer carries: a request id, no caching; and how Muster's errors look on pages and in the API."""
 
+import sys
+from contextlib import contextmanager, suppress
+
 import pytest
+import structlog
+from django.db import connection
 from django.test import Client
 
 
@@ -118,3 +123,50 @@ def test_a_form_that_is_too_large_is_answered_by_a_page_of_ours(admin, client_of
 
     assert answer.status_code == 400
     assert "The request cannot be read" in answer.content.decode()
+
+
+@contextmanager
+def read_only():
+    """Within it the database takes no write, as with a full disk or after a failover."""
+    sqlite = connection.vendor == "sqlite"
+    on, off = ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
+    if not sqlite:
+        on = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+        off = "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE"
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_that_the_database_refuses_is_503_with_what_became_of_it(admin, client_of):
+    client = client_of(admin)
+    client.raise_request_exception = False
+    with read_only():
+        api = client.post("/api/v1/service-accounts", '{"name": "robot"}', content_type="application/json")
+        token = client.post(
+            "/api/v1/token",
+            '{"grantType": "app_token", "AppId": "a", "AppSecret": "b"}',
+            content_type="application/json",
+        )
+        page = client.post("/access/service-accounts/new", {"name": "robot"})
+
+    for answer in (api, token):
+        told = answer.json()
+        assert (answer.status_code, told["code"], told["reason"]) == (503, 503, "DatabaseFailed")
+        assert "Nothing was changed" in told["message"]
+    assert page.status_code == 503
+    assert "Nothing was changed" in page.content.decode()
+
+
+def test_a_log_that_cannot_be_written_fails_nobody(monkeypatch):
+    with open("/dev/full", "w", buffering=1, encoding="utf-8") as full:  # noqa: PTH123 (a device)
+        monkeypatch.setattr(sys, "stderr", full)
+        structlog.get_logger("full").warning("nobody will read this")
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
