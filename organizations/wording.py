@@ -20,6 +20,14 @@ SENTENCES: Mapping[tuple[str, str], Text] = {
     ("Synced", "Deleting"): gettext_lazy("Waiting for these to go: %(objects)s."),
     ("InSync", "InSync"): gettext_lazy("Nobody has changed what Muster wrote."),
     ("InSync", "DriftRepaired"): gettext_lazy("Somebody had changed %(fields)s; it was put back."),
+    ("Accepted", "NameTaken"): gettext_lazy(
+        "An object of this name was made by somebody else (%(madeBy)s); Muster leaves it alone."
+    ),
+    ("NamespaceReady", "Terminating"): gettext_lazy("The namespace %(name)s is being deleted by somebody."),
+    ("SecretsReady", "Applied"): gettext_lazy("The secrets are as defined here."),
+    ("SecretsReady", "NameTaken"): gettext_lazy(
+        "Secrets of somebody else have these names and are left alone: %(names)s."
+    ),
     ("NamespaceReady", "Created"): gettext_lazy("The namespace %(name)s is there."),
     ("NamespaceReady", "Adopted"): gettext_lazy("The namespace %(name)s existed and is used; it stays."),
     ("QueuesReady", "Applied"): gettext_lazy("The queues are as defined here."),

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from core.templatetags.ui import and_more
 from topology.findings import Code, Finding, Fix
@@ -154,6 +154,9 @@ _RETRY: Mapping[str, Text] = {
 
 _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("Accepted", "Accepted"): gettext_lazy("It can be written to the cluster."),
+    ("Accepted", "NameTaken"): gettext_lazy(
+        "An object of this name was made by somebody else (%(madeBy)s); Muster leaves it alone."
+    ),
     ("Synced", "Applied"): gettext_lazy("The cluster has what is defined here."),
     ("Synced", "NothingToWrite"): gettext_lazy("The default pool is the nodes without a pool label."),
     ("Synced", "Deleting"): gettext_lazy("Waiting for these to leave the cluster: %(objects)s."),
@@ -171,22 +174,58 @@ _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("LabelsOwned", "HeldByOthers"): gettext_lazy("Somebody else holds the pool label on %(nodes)s."),
 }
 
+# Why a reconcile failed, by the reason of its error; what the cluster said of it is the message.
+_FAILURES: Mapping[str, Text] = {
+    "Unavailable": gettext_lazy("The cluster’s API server gives no answer."),
+    "NotApiServer": gettext_lazy("What answers at the cluster’s address is no API server."),
+    "Unauthorized": gettext_lazy("The cluster does not take Muster’s credential any more."),
+    "Forbidden": gettext_lazy("Muster’s account lacks a permission in the cluster."),
+    "FieldConflict": gettext_lazy("Somebody else owns a field that Muster would set."),
+    "Conflict": gettext_lazy("Somebody changed the object at the same moment."),
+    "Rejected": gettext_lazy("The cluster refuses what Muster would write."),
+    "NotServed": gettext_lazy("The cluster does not serve a kind that this needs."),
+    "Expired": gettext_lazy("What Muster had read is too old; it reads anew."),
+    "BadCertificate": gettext_lazy("A certificate or key of the cluster’s access cannot be read."),
+    "NamespaceMissing": gettext_lazy("The namespace is not in the cluster yet."),
+    "BeingDeleted": gettext_lazy("Somebody deleted the object, and it is not gone yet."),
+    "NameTaken": gettext_lazy("An object of this name was made by somebody else; Muster leaves it alone."),
+    "Fought": gettext_lazy("Somebody sets a field back each time; Muster leaves it alone for some minutes."),
+    "CredentialUnreadable": gettext_lazy("The stored credential of the cluster cannot be read any more."),
+    "OtherMuster": gettext_lazy("Another installation of Muster keeps this cluster, so this one writes nothing there."),
+    "ClusterError": gettext_lazy("The cluster answered with an error."),
+}
+
 
 def condition_item(
     condition: Mapping[str, Any], sentences: Mapping[tuple[str, str], Text] = _CONDITIONS
 ) -> dict[str, Any]:
-    """A stored condition as components/conditions.html draws it; unknown ones in the words of the reconcile."""
+    """A stored condition as components/conditions.html draws it.
+
+    Its message is English and may quote the cluster: it is the sentence of what has none for whoever reads English, and
+    a detail for others only where it quotes.
+    """
     arguments = {name: str(value).replace(",", ", ") for name, value in condition.get("arguments", {}).items()}
-    sentence = sentences.get((condition["type"], condition["reason"]))
+    english = (get_language() or "en").startswith("en")
+    failure = _FAILURES.get(condition["reason"])
+    sentence = sentences.get((condition["type"], condition["reason"]), None if english else failure)
     message = str(condition.get("message") or condition["reason"])
-    text = str(sentence) % arguments if sentence is not None else message
+    text = _filled(sentence, arguments) or message
+    shown = _status(condition) in ("wait", "bad") and message != text and (english or failure is not None)
     return {
         "status": _status(condition),
         "type": condition["type"],
         "text": f"{text.rstrip('.')}. {_RETRY[arguments['retry']]}" if arguments.get("retry") in _RETRY else text,
-        "detail": message if _status(condition) in ("wait", "bad") and message != text else "",
+        "detail": message if shown else "",
         "since": parse_datetime(condition.get("lastTransitionTime") or ""),
     }
+
+
+def _filled(sentence: Text | None, arguments: Mapping[str, str]) -> str:
+    """The sentence with its arguments; empty where there is none, or where an older version stored other arguments."""
+    try:
+        return "" if sentence is None else str(sentence) % arguments
+    except KeyError:
+        return ""
 
 
 def _status(condition: Mapping[str, Any]) -> str:

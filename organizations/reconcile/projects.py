@@ -36,7 +36,8 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
     try:
         namespace = sync_namespace(project, gateway)
     except NameTaken as error:
-        return Outcome("NotReady", (Condition("Accepted", "False", "NameTaken", error.message),))
+        arguments = (("madeBy", error.made_by),)
+        return Outcome("NotReady", (Condition("Accepted", "False", "NameTaken", error.message, arguments=arguments),))
     conditions = [Condition("Accepted", "True", "Accepted", "The project can be written."), namespace]
     if namespace.status == "True":
         conditions += sync_secrets(project, gateway)
