@@ -15,9 +15,10 @@ from django.utils.dateparse import parse_datetime
 
 from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, NODE, POD
 from clusters.models import Cluster
+from clusters.operators.objects import mapping_of
 from clusters.selectors import watch_state
 from clusters.snapshot_rows import ClusterRows, known_pod_labels
-from scheduling.objects import merge_equal_names, shard_config
+from scheduling.objects import UnreadableObject, merge_equal_names, shard_config
 from scheduling.shards import POOL_LABEL
 from scheduling.structs import FINISHED, Node, Pod, SchedulerConfig, Snapshot
 
@@ -69,7 +70,7 @@ def shard_snapshot(cluster: Cluster, pool: str, *, now: datetime) -> Shard:
             now=now.timestamp(),
             pool=pool,
         )
-        config, unreadable = shard_config(_shard_of(rows, pool)), rows.unreadable()
+        config, unreadable = _config(rows, pool)
     observed_at, unheard = _heard(cluster, now)
     return Shard(snapshot, config, observed_at, (*unheard, *_unknown(snapshot)), unreadable)
 
@@ -96,8 +97,16 @@ def _shard_of(rows: ClusterRows, pool: str) -> dict[str, object] | None:
     return next((shard for shard in shards if _pool_of(shard) == pool), None)
 
 
+def _config(rows: ClusterRows, pool: str) -> tuple[SchedulerConfig, tuple[str, ...]]:
+    """The settings of a pool's scheduler, KAI's own where its shard cannot be read, and all that cannot be read."""
+    try:
+        return shard_config(_shard_of(rows, pool)), rows.unreadable()
+    except UnreadableObject as error:
+        return shard_config(None), tuple(sorted((*rows.unreadable(), str(error))))
+
+
 def _pool_of(shard: dict[str, Any]) -> str:
-    return str((shard.get("spec") or {}).get("partitionLabelValue") or "")
+    return str(mapping_of(shard.get("spec")).get("partitionLabelValue") or "")
 
 
 def _heard(cluster: Cluster, now: datetime) -> tuple[datetime | None, tuple[str, ...]]:

@@ -75,12 +75,20 @@ def is_ready(conditions: Iterable[Object]) -> bool:
 
 
 def shard_config(shard: Object | None, staleness_grace: float = STALENESS_GRACE) -> SchedulerConfig:
-    """Engine settings of a SchedulingShard (kai-scheduler.md §1.5); KAI's defaults without one."""
-    spec = (shard.get("spec") or {}) if shard else {}
+    """Engine settings of a SchedulingShard (kai-scheduler.md §1.5); KAI's defaults without one. Raises
+    UnreadableObject."""
+    if shard is None:
+        return SchedulerConfig(staleness_grace=staleness_grace)
+    return _read_config(shard, staleness_grace)
+
+
+@_typed
+def _read_config(shard: Object, staleness_grace: float) -> SchedulerConfig:
+    spec = shard.get("spec") or {}
     placement = spec.get("placementStrategy") or {}
     runtime = spec.get("minRuntime") or {}
     return SchedulerConfig(
-        k_value=float(spec.get("kValue") or 1.0),
+        k_value=_float(spec.get("kValue") or 1.0),
         gpu_placement=placement.get("gpu") or "binpack",
         cpu_placement=placement.get("cpu") or "binpack",
         staleness_grace=staleness_grace,
@@ -238,6 +246,13 @@ def _scaled(value: float, unit: float) -> float:
     if value == UNLIMITED or (value < 0 and unit == MEGABYTE):
         return UNLIMITED
     return float(value) * unit
+
+
+def _float(value: Any) -> float:
+    """A number of JSON: Go reads none from a text."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
 
 
 def _sub_group(entry: Object) -> SubGroup:

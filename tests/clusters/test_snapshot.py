@@ -27,7 +27,7 @@ from clusters.watcher import store
 from clusters.watcher.observed import OBSERVED
 from clusters.watcher.pending import Batch
 from clusters.watcher.scheduling import DEFAULT_TOLERATIONS, REQUIRED
-from scheduling.objects import shard_config
+from scheduling.objects import UnreadableObject, shard_config
 from scheduling.structs import QueueResource, SchedulerConfig, Snapshot
 from simulator.actors.informer import InformerSet
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
@@ -367,3 +367,36 @@ def test_a_shard_whose_pool_is_a_number_stops_no_other(cluster: Cluster) -> None
 
     assert pools_of(mirror(cluster, objects)) == ("", "5", "b")
     assert shard_snapshot(cluster, "5", now=NOW).config == SchedulerConfig()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"kValue": "x"}, "'x' is not a number"),
+        ({"kValue": "0.5"}, "'0.5' is not a number"),
+        ({"placementStrategy": {"gpu": 5}}, "Expected `str`, got `int`"),
+        ({"minRuntime": {"preemptMinRuntime": 7}}, ""),
+    ],
+)
+def test_a_shard_that_cannot_be_read_is_named_and_its_pool_has_kais_own_settings(
+    cluster: Cluster, spec: dict[str, Any], said: str
+) -> None:
+    objects = listed("small", *CONSTRUCTED)
+    [shard] = [shard for shard in objects[KAI_SCHEDULING_SHARD] if shard["metadata"]["name"] == "b"]
+    shard["spec"] = {**spec, "partitionLabelValue": "b"}
+    with pytest.raises(UnreadableObject, match=f"SchedulingShard b: .*{said}"):
+        shard_config(shard)
+
+    seen = shard_snapshot(mirror(cluster, objects), "b", now=NOW)
+
+    assert seen.config == SchedulerConfig()
+    assert [text for text in seen.unreadable if text.startswith("SchedulingShard b: ")]
+
+
+def test_a_shard_whose_spec_is_no_mapping_is_no_pool(cluster: Cluster) -> None:
+    objects = listed("small", *CONSTRUCTED)
+    for shard in objects[KAI_SCHEDULING_SHARD]:
+        if shard["metadata"]["name"] == "b":
+            shard["spec"] = ["b"]
+
+    assert "b" not in pools_of(mirror(cluster, objects))

@@ -10,7 +10,7 @@ from clusters.kinds import KAI_SCHEDULING_SHARD
 from clusters.operators.objects import spec_of
 from scheduling.cycle import run_cycle
 from scheduling.objects import UnreadableObject, shard_config
-from scheduling.structs import Resources
+from scheduling.structs import Resources, SchedulerConfig
 from simulator.actors.context import Context
 from simulator.actors.scheduler.cache import KINDS, SchedulerCache
 from simulator.actors.scheduler.write import SCHEDULER, DecisionWriter
@@ -36,6 +36,8 @@ class Scheduler:
         self._writer = DecisionWriter(context, self._cache)
         self._shards: dict[str, asyncio.Task[None]] = {}
         self._wake: dict[str, asyncio.Event] = {}
+        self._configs: dict[str, SchedulerConfig] = {}
+        self._unreadable: dict[str, str] = {}
         self._shards_changed = asyncio.Event()
         context.informers.of(KAI_SCHEDULING_SHARD).subscribe(lambda _old, _new: self._on_shard())
 
@@ -89,14 +91,26 @@ class Scheduler:
         except UnreadableObject as error:
             log.warning("the scheduler's clients cannot decode an object, nothing is scheduled: %s", error)
             return
-        config = shard_config(self._shard(pool), self._context.options.staleness_grace_s())
-        result = await asyncio.to_thread(run_cycle, snapshot, config)
+        result = await asyncio.to_thread(run_cycle, snapshot, self._config(pool))
         self.fair_share[pool] = result.fair_share
         try:
             await self._writer.write(result, pool)
         except (KubeError, OSError) as error:
             log.debug("shard %r: %s", pool, error)
             self._wake_all()
+
+    def _config(self, pool: str) -> SchedulerConfig:
+        """A scheduler whose shard nobody can read any more goes on with the arguments that it was started with."""
+        try:
+            read = shard_config(self._shard(pool), self._context.options.staleness_grace_s())
+        except UnreadableObject as error:
+            if self._unreadable.get(pool) != str(error):
+                log.warning("the settings of shard %r cannot be decoded and stay as they were: %s", pool, error)
+                self._unreadable[pool] = str(error)
+            return self._configs.get(pool) or shard_config(None, self._context.options.staleness_grace_s())
+        self._unreadable.pop(pool, None)
+        self._configs[pool] = read
+        return read
 
     def _partitions(self) -> set[str]:
         return {

@@ -179,3 +179,16 @@ def test_an_index_that_cannot_read_an_object_leaves_it_out_and_says_so_once(play
         play(scenario, actors=frozenset())
     told = [record for record in caplog.records if "plain" in record.getMessage()]
     assert len(told) == 1
+
+
+def test_a_shard_that_cannot_be_read_leaves_its_scheduler_as_it_was(play):
+    async def scenario(cluster):
+        body = {"apiVersion": KAI_SCHEDULING_SHARD.api_version, "kind": KAI_SCHEDULING_SHARD.kind}
+        metadata = {"name": "default", "uid": "odd"}
+        key = (KAI_SCHEDULING_SHARD.group, KAI_SCHEDULING_SHARD.plural)
+        cluster.server.store.put(key, ("", "default"), {**body, "metadata": metadata, "spec": {"kValue": "x"}})
+        await cluster.submit(bare_graph(worker("decode", 1, 4)))
+
+        await cluster.running(4)
+
+    play(scenario, fleet="small")
