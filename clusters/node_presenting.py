@@ -18,6 +18,7 @@ from core.figures import pct
 from core.templatetags.quantities import number
 
 TO_LOOK_AT = 8
+NODE_CELLS = 128
 # A device plugin that restarts once changes the counts twice.
 UNSTABLE_CHANGES = 3
 UNSTABLE_MINUTES = 15
@@ -163,8 +164,8 @@ def gpus_of(node: Any) -> NodeGpus:
 
 
 def node_cells(node: Any) -> list[dict[str, Any]]:
-    """The GPUs of one node as cells of the map."""
-    return [_cell(node.name, number, cell) for number, cell in enumerate(cells_of(gpus_of(node)))]
+    """The GPUs of one node as cells of the map, at most `NODE_CELLS`: a capacity is whatever somebody wrote."""
+    return [_cell(node.name, number, cell) for number, cell in enumerate(cells_of(gpus_of(node))[:NODE_CELLS])]
 
 
 def map_groups(groups: Sequence[Group], unit: str = "%") -> list[dict[str, Any]]:

@@ -47,6 +47,7 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "facts": node_presenting.node_facts(node, selectors.topology_levels(node.cluster)),
         "topics": f"clusters.Node@{node.cluster_id} clusters.Pod@{node.cluster_id}",
         "cells": node_presenting.node_cells(node),
+        "cells_left": max(node.gpu_capacity - node_presenting.NODE_CELLS, 0),
         "labels": sorted(node.labels.items()),
         "findings": node_presenting.node_problems(node, selectors.uncounted_on(node)),
         "conditions": node_presenting.node_condition_views(node),

@@ -332,3 +332,14 @@ def test_markup_in_names_labels_and_messages_stays_text(page: Any, watched: Clus
 
     for text in (page("node-detail", node.pk), page("node-list"), page("cluster-detail", watched.pk)):
         assert evil not in text
+
+
+def test_a_node_that_says_it_has_thousands_of_gpus_is_drawn_within_bounds(page: Any, watched: Cluster) -> None:
+    few, many = add_node(watched, "few"), add_node(watched, "many", gpu_capacity=4096, gpu_allocatable=4096)
+
+    text = page("node-detail", many.pk)
+
+    assert text.count('class="cell') == 128
+    assert "3,968 more GPUs are not drawn." in text
+    assert len(text) < 120_000
+    assert "not drawn" not in page("node-detail", few.pk)
