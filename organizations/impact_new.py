@@ -1,6 +1,7 @@
 """What a new project would do to others, before it is saved: nothing at once, but its quota is there to be claimed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -85,6 +86,9 @@ def _asking(snapshot: Snapshot, queue: Queue, gpus: int) -> Snapshot:
 def _with_new(names: Names, project: Project) -> Names:
     """With what the new project is called."""
     claims = {f"{NEW}/{NEW} {n}": project.name for n in range(MOST_GPUS)}
-    return Names(
-        {**names.queues, NEW: project.name}, {**names.namespaces, NEW: project.name}, {**names.workloads, **claims}
+    return replace(
+        names,
+        queues={**names.queues, NEW: project.name},
+        namespaces={**names.namespaces, NEW: project.name},
+        workloads={**names.workloads, **claims},
     )

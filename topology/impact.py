@@ -65,7 +65,7 @@ def shown(label: str, shard: Shard, found: Impact, names: Names) -> Shown:
 
 def _queue(move: Move, label: str, names: Names) -> Shown:
     return {
-        "name": names.queues.get(move.queue) or None,
+        "name": names.queue(move.queue) or None,
         "pool": label or DEFAULT_NODE_POOL,
         "held": plain(move.held),
         "fairShareBefore": None if move.fair_before is None else plain(move.fair_before),

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from accounts.permissions import reach
 from clusters.kinds import KAI_POD_GROUP
 from clusters.models import Cluster, ClusterObject, Pod
 from scheduling.impact import Hit
@@ -16,23 +17,32 @@ Shown = dict[str, Any]
 class Names:
     """What a viewer may call queues and namespaces: the project's name, "" or absent where it may not be told.
 
+    `sees_all`: whoever reads all work of the cluster is told the namespaces and queues that no project has, too.
     `workloads`: the workload of a gang, by the gang's key `namespace/name`; absent where the gang is one by itself.
     """
 
     queues: Mapping[str, str] = field(default_factory=dict)
     namespaces: Mapping[str, str] = field(default_factory=dict)
     workloads: Mapping[str, str] = field(default_factory=dict)
+    sees_all: bool = False
 
     @classmethod
     def of(cls, user: Any, cluster: Cluster, hits: Sequence[Hit]) -> Self:
         """Names for the gangs of `hits` and for those that they go for."""
         queues, namespaces = names_for(user, cluster)
         keys = {key for hit in hits for key in (hit.podgroup, hit.evictor) if key}
-        return cls(queues, namespaces, _workloads(cluster, keys))
+        where = reach(user, "workloads:read")
+        sees_all = where.everywhere or cluster.pk in where.clusters
+        return cls(queues, namespaces, _workloads(cluster, keys), sees_all)
 
     def project(self, key: str) -> str:
-        """The project in whose namespace a gang stands; "" where the viewer may not know it."""
-        return self.namespaces.get(key.partition("/")[0], "")
+        """The project in whose namespace a gang stands, or the namespace; "" where the viewer may not know it."""
+        namespace = key.partition("/")[0]
+        return self.namespaces.get(namespace) or (namespace if self.sees_all else "")
+
+    def queue(self, name: str) -> str:
+        """The owner of a queue, or the queue's own name; "" where the viewer may not know it."""
+        return self.queues.get(name) or (name if self.sees_all else "")
 
     def workload(self, key: str) -> str:
         """The name of a gang's workload, whether the viewer may know it or not."""

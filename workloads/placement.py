@@ -13,6 +13,7 @@ import msgspec
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.permissions import reach
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_POD_GROUP, PRIORITY_CLASS, Kind
 from clusters.models import Cluster, ClusterObject
 from clusters.snapshot import Shard
@@ -49,6 +50,8 @@ class Names:
 
     projects: Mapping[str, str]
     queues: Mapping[str, str]
+    sees_all: bool = False
+    """Whether namespaces of no project may be told, too."""
 
 
 def placement_preview(user: User, submission: Submission, *, now: datetime | None = None) -> Json:
@@ -126,7 +129,9 @@ def names_for(user: User, cluster: Cluster) -> Names:
     """The names that the viewer may read in this cluster. 2 queries."""
     projects = dict(Project.objects.visible_to(user).filter(cluster=cluster).values_list("namespace", "name"))
     owned = Quota.objects.filter(cluster=cluster, project__isnull=False, project__namespace__in=list(projects))
-    return Names(projects, dict(owned.values_list("queue_name", "project__name")))
+    where = reach(user, "workloads:read")
+    sees_all = where.everywhere or cluster.pk in where.clusters
+    return Names(projects, dict(owned.values_list("queue_name", "project__name")), sees_all)
 
 
 def _manifests(cluster: Cluster, kind: Kind) -> list[Json]:
@@ -202,7 +207,7 @@ class _View:
         """A running pod group, by name where the viewer sees its project."""
         namespace, _, name = key.partition("/")
         held = sum(pod.requests.gpu for pod in self.snapshot.pods if pod.podgroup == key and pod.node)
-        project = self.names.projects.get(namespace)
+        project = self.names.projects.get(namespace) or (namespace if self.names.sees_all else None)
         return {"project": project, "name": name if project else None, "gpus": held}
 
     def _nodes(self, placed: Mapping[str, str]) -> list[Json]:

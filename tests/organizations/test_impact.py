@@ -165,6 +165,23 @@ def test_names_out_of_scope_become_another_project_and_counts_stay(
     assert "another project, 4 GPUs" in item["detail"]
 
 
+def test_whoever_reads_all_work_is_told_a_namespace_that_no_project_has(
+    admin: User, department_admin: User, cluster: Cluster, pool: NodePool
+) -> None:
+    add_nodes(cluster, 1, prefix="more")
+    add_gang(cluster, "assistant", "hand-made", 2, on=("more0",), namespace="sandbox")
+
+    found = node_changes(admin, pool, remove=["more0"], now=timezone.now())
+
+    [entry] = [entry for entry in found["workloads"] if entry["effect"] == "loses-nodes"]
+    assert (entry["name"], entry["project"]) == ("hand-made", "sandbox")
+    masked = node_changes(department_admin, pool, remove=["more0"], now=timezone.now())
+    assert "hand-made" not in str(masked)
+    assert "sandbox" not in str(masked)
+    (item,) = [item for item in impact_items(masked) if "nodes that go" in item["text"]]
+    assert item["detail"] == "another project, 2 GPUs"
+
+
 def test_a_workload_is_named_once_by_its_graph_with_its_gangs_added_up(admin: User, pool: NodePool) -> None:
     Pod.objects.filter(pod_group__in=("old", "new")).update(graph="llama-70b")
 
