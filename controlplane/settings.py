@@ -22,10 +22,15 @@ def _flag(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r}: give 1 or 0.")
 
 
+def _is_weak(key: str) -> bool:
+    """Short, of few different characters, or one that Django's project template made to be replaced."""
+    return len(key) < 50 or len(set(key)) < 5 or key.startswith("django-insecure-")
+
+
 def _secret_key() -> str:
     """SECRET_KEY, or on a machine of one's own a random one kept in the data directory (mode 0600)."""
     key = os.environ.get("SECRET_KEY", "")
-    if PRODUCTION and (len(key) < 50 or len(set(key)) < 5):
+    if PRODUCTION and _is_weak(key):
         raise ImproperlyConfigured("SECRET_KEY: in production give at least 50 random characters.")
     if key:
         return key
@@ -91,6 +96,8 @@ PRODUCTION = _flag("MUSTER_PRODUCTION", default=bool(os.environ.get("DATABASE_UR
 SECRET_KEY = _secret_key()
 # Keys that SECRET_KEY had before: what they signed and encrypted still holds, nothing new is made with them.
 SECRET_KEY_FALLBACKS = _list("SECRET_KEY_FALLBACKS")
+if PRODUCTION and any(map(_is_weak, SECRET_KEY_FALLBACKS)):
+    raise ImproperlyConfigured("SECRET_KEY_FALLBACKS: in production each one is at least 50 random characters.")
 ALLOWED_HOSTS = _list("MUSTER_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 TRUSTED_PROXIES = _number("MUSTER_TRUSTED_PROXIES", 0)
 # How long entries of the audit log are kept.

@@ -35,12 +35,19 @@ def test_the_deployment_check_finds_nothing_in_production(tmp_path):
     assert (done.returncode, done.stdout) == (0, "System check identified no issues (0 silenced).\n"), done.stderr
 
 
-@pytest.mark.parametrize("key", ["", "short", "a" * 80])
-def test_production_refuses_a_missing_short_or_monotonous_key(tmp_path, key):
+@pytest.mark.parametrize("key", ["", "short", "a" * 80, "django-insecure-" + PRODUCTION["SECRET_KEY"]])
+def test_production_refuses_a_missing_short_monotonous_or_default_key(tmp_path, key):
     done = manage(tmp_path, "check", **PRODUCTION | {"SECRET_KEY": key})
 
     assert done.returncode == 1
     assert done.stderr == "Muster cannot start. SECRET_KEY: in production give at least 50 random characters.\n"
+
+
+def test_production_refuses_a_weak_former_key_with_which_tokens_could_be_made(tmp_path):
+    done = manage(tmp_path, "check", **PRODUCTION, SECRET_KEY_FALLBACKS=f"{PRODUCTION['SECRET_KEY']},short")
+
+    assert done.returncode == 1
+    assert "SECRET_KEY_FALLBACKS: in production each one" in done.stderr
 
 
 def test_an_external_database_means_production(tmp_path):
