@@ -98,6 +98,9 @@ def departments(job: Job, pool: str) -> str:
     assert [r["gpu"]["deserved"] for r in shown["resources"] if r["nodePool"]["id"] == pool] == [4]
     found = call(group.get_departments(filter_by=[f"name=={made['name']}"], verbosity="brief"))["departments"]
     assert [row["id"] for row in found] == [made["id"]]
+    assert call(group.count_departments(filter_by=[f"name=={made['name']}"])) == {"count": 1}
+    empty = call(group.create_department({"name": job.name("empty"), "clusterId": job.cluster_id}))
+    call(group.delete_department(empty["id"]))
     call(group.get_departments_telemetry(telemetry_type="GPU_QUOTA", group_by=["CLUSTER_ID"]))
     call(group.get_department_metrics(made["id"], metric_type=["GPU_ALLOCATION"], **SPAN))
     return str(made["id"])
@@ -115,6 +118,8 @@ def projects(job: Job, department: str) -> Any:
     found = call(group.get_projects(filter_by=[f"parentId=={department}", "name=@project"], search=job.suffix))
     assert [row["id"] for row in found["projects"]] == [made["id"]]
     assert call(group.count_projects(filter_by=[f"parentId=={department}"])) == {"count": 1}
+    empty = call(group.create_project({**body, "name": job.name("empty")}))
+    call(group.delete_project(empty["id"]))
     call(group.get_projects_telemetry(telemetry_type="GPU_QUOTA", group_by=["ParentId"]))
     call(group.get_project_metrics(made["id"], metric_type=["GPU_ALLOCATION"], **SPAN))
     assert call(job.group("OrgUnit").get_priorities())["priorities"]
@@ -193,7 +198,11 @@ def people(job: Job, project: Any) -> None:
     assert call(users.get_user_by_id(user["id"]))["username"] == f"{job.name('ada')}@example.org"
     robot = call(robots.create_service_account({"name": job.name("robot")}))
     assert call(robots.get_service_account_by_id(robot["id"]))["name"] == job.name("robot")
-    assert call(keys.create_access_key1({"name": job.name("key")}))["clientSecret"]
+    key = call(keys.create_access_key1({"name": job.name("key")}))
+    assert key["clientSecret"]
+    assert key["id"] in [row["id"] for row in call(keys.get_access_keys())["accessKeys"]]
+    call(keys.delete_access_key_by_id(key["id"]))
+    assert key["id"] not in [row["id"] for row in call(keys.get_access_keys())["accessKeys"]]
     roles = call(job.group("Roles").get_roles_v1())
     rules = job.group("AccessRules")
     wanted = next(role for role in roles if role["name"] == "Viewer")
