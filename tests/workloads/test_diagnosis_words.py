@@ -61,3 +61,24 @@ def test_enough_gpus_in_the_wrong_pieces_are_not_called_too_few() -> None:
         "Its pods of up to 5 GPUs never fit one rack: of 3 at most 2 fit, even where all 16 GPUs are free. It can never"
         " start as written."
     )
+
+
+def test_pods_of_no_subgroup_are_told_with_the_subgroups_that_there_are() -> None:
+    names = {"subgroup": "qwen-0-prefil", "known": "qwen-0-prefill, qwen-0-decode"}
+
+    assert cause_sentence("SubGroupUnknown", names, {"pods": 0.0}) == (
+        "Pods that name subgroup qwen-0-prefil: 0. The pod group has qwen-0-prefill, qwen-0-decode."
+    )
+    assert "unknown subgroup" in cause_title("SubGroupUnknown").lower()
+
+
+@pytest.mark.parametrize(("subgroup", "whom"), [("", "the gang"), ("prefill", "role prefill")])
+def test_what_is_short_of_pods_is_told_by_its_role_also_where_none_exists(subgroup: str, whom: str) -> None:
+    numbers = {"found": 0.0, "needed": 3.0}
+
+    assert cause_sentence("PodsMissing", {"subgroup": subgroup}, numbers) == (
+        f"Pods of {whom} that exist: 0 of the 3 that must start together. The scheduler waits for the rest."
+    )
+    assert cause_sentence("PodsGated", {"subgroup": subgroup}, {"found": 3.0, "gated": 3.0}).startswith(
+        f"Gated pods of {whom}: 3 of 3. "
+    )
