@@ -59,7 +59,10 @@ def reset_password(actor: Actor, *, user: User) -> str:
 
 def is_own_password(actor: Actor, *, current: str) -> bool:
     """Whether `current` is the person's password. A wrong one counts and is on record like one at the sign-in page:
-    ask outside of a transaction that is undone for it. Raises `TooManyFailures`."""
+    ask outside of a transaction that is undone for it. True for who has none here: `change_own_password` says so.
+    Raises `TooManyFailures`."""
+    if not _has_password(actor.user):
+        return True
     attempt = attempt_of(actor)
     throttling.count_attempt(attempt.subject, attempt.address)
     if not actor.user.check_password(current):
@@ -73,7 +76,7 @@ def is_own_password(actor: Actor, *, current: str) -> bool:
 def change_own_password(actor: Actor, *, current: str, new: str) -> None:
     """The person's own new password; other sessions and tokens end. Raises `InvalidInput`."""
     user = User.objects.select_for_update().get(pk=actor.user.pk)
-    if not user.is_local or user.kind != UserKind.PERSON:
+    if not _has_password(user):
         raise Conflict(_("The password of this person is kept by the identity provider."))
     if not user.check_password(current):
         raise InvalidInput.of("currentPassword", _("This is not your current password"))
@@ -118,6 +121,10 @@ def delete_user(actor: Actor, *, user: User) -> None:
     record(actor, "delete", user, before={"email": user.email, "name": user.name})
     rights_changed([user])
     user.delete()
+
+
+def _has_password(user: User) -> bool:
+    return user.is_local and user.kind == UserKind.PERSON
 
 
 def _end_everything(user: User, *changed: str) -> None:

@@ -144,3 +144,13 @@ def test_a_nul_in_a_form_for_a_token_is_a_bad_request(db, field):
 
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
     assert not SignInFailures.objects.exists()
+
+
+def test_who_signs_in_through_the_provider_is_told_that_there_is_no_password_to_guess(person, client_of):
+    User.objects.filter(pk=person.pk).update(is_local=False)
+    client = client_of(person)
+
+    assert [change(client, f"guess {i}") for i in range(PER_ACCOUNT + 1)] == [409] * (PER_ACCOUNT + 1)
+    page = client.post("/account/password", {"currentPassword": "x", "newPassword": NEW})
+    assert (page.status_code, "kept by the identity provider" in page.content.decode()) == (422, True)
+    assert not SignInFailures.objects.exists()
