@@ -12,6 +12,7 @@ const url = document.body.dataset.liveUrl;
 let waiting = new Set();
 let timer = 0;
 let poll = 0;
+let again = 0;
 let lostAt = null;
 let told = {};
 let stream = null;
@@ -64,6 +65,8 @@ async function refresh(elements) {
     document.dispatchEvent(new CustomEvent("muster:refreshed"));
   } catch {
     lostAt ??= new Date();
+    // The stream may be well and say nothing for long: what was not fetched is asked for again.
+    again ||= setTimeout(() => { again = 0; if (!poll) refresh(fragments()); }, POLL_SECONDS * 1000);
   }
   showState();
 }

@@ -259,6 +259,46 @@ def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str,
         expect(page.locator("#live")).to_have_text("updates every 15 s")
 
 
+OPEN_AND_SILENT = """
+window.EventSource = class extends EventTarget {
+  constructor() { super(); this.readyState = 1; setTimeout(() => this.dispatchEvent(new Event("open")), 50); }
+  close() {}
+};
+"""
+
+
+def test_what_could_not_be_fetched_once_is_asked_for_again_though_the_stream_is_silent(
+    chromium: Browser, pages: dict[str, str]
+) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+    with chromium.new_context() as session:
+        page = session.new_page()
+        served = {"/gallery": live}
+        serve(page, served)
+        page.clock.install()
+        page.add_init_script(OPEN_AND_SILENT)
+        page.route(
+            "**/gallery",
+            lambda route: route.fulfill(status=502, body="busy") if _refreshes(route) else route.fallback(),
+        )
+        page.goto(f"{ORIGIN}/gallery")
+        page.clock.run_for(1000)
+        expect(page.locator("#live")).to_contain_text("no connection since", timeout=15_000)
+
+        page.unroute("**/gallery")
+        served["/gallery"] = live.replace("eval-longctx", "eval-renamed")
+        page.clock.run_for(16_000)
+
+        expect(page.locator("#row-2 .name")).to_have_text("eval-renamed", timeout=15_000)
+        expect(page.locator("#live")).to_have_text("live")
+
+
+def _refreshes(route: Route) -> bool:
+    return "x-live-refresh" in route.request.headers
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [(404, "no longer there"), (403, "no longer permitted"), (401, "signed out: sign in again")],
