@@ -16,7 +16,8 @@ from core.api.json_rendering import encode
 from core.errors import InvalidInput
 
 __all__ = (
-    "ACCEPTED", "UNSET", "Accepted", "Count", "Encoded", "Meta", "Shape", "UnsetType", "check_shape", "conforming",
+    "ACCEPTED", "UNSET", "Accepted", "Condition", "Count", "Encoded", "Meta", "Shape", "UnsetType",
+    "check_shape", "conforming",
 )  # fmt: skip
 log = logging.getLogger(__name__)
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<where>.*)`)?$")
@@ -35,6 +36,18 @@ class Count(Shape):
     """How many match."""
 
     count: int
+
+
+class Condition(Shape, forbid_unknown_fields=False):
+    """What holds of an object, since when and of which of its generations. `arguments` are the message's."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: str
+    observed_generation: int | UnsetType = UNSET
+    arguments: Encoded | UnsetType = UNSET
 
 
 class Accepted(Shape):

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
+from core.api.shapes import UNSET, Meta, Shape, UnsetType
+from organizations.api.fair_share_shapes import Debt, Level, QueueRow
 from topology.api.impact_shapes import ImpactShape
 
 
@@ -260,9 +261,9 @@ class FairShare(Shape):
     held: int | float
     asked: int | float
     idle_quota: int | float
-    queues: list[Encoded]
-    debts: list[Encoded]
-    levels: list[Encoded]
+    queues: list[QueueRow]
+    debts: list[Debt]
+    levels: list[Level]
     what_if: bool
 
 

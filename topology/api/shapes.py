@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
+from core.api.shapes import UNSET, Condition, Meta, Shape, UnsetType
 from topology.api.impact_shapes import ImpactShape
 
 
@@ -19,7 +19,7 @@ class TopologyFinding(Shape):
 class TopologyStatus(Shape):
     """Conditions; findings where one topology is shown."""
 
-    conditions: list[Encoded]
+    conditions: list[Condition]
     findings: list[TopologyFinding] | UnsetType = UNSET
 
 

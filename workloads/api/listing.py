@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 
 from core.api.columns import Remembered, as_stored, as_text, moment_of, uuid_text
-from core.api.shapes import UNSET
+from core.api.shapes import UNSET, Condition
 from workloads.api.manifests import summary_of
 from workloads.api.shapes import (
     Actions,
     AllocatedResources,
-    Condition,
     Placement,
     RequestedGpus,
     RequestedPods,

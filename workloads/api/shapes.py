@@ -2,18 +2,8 @@
 
 from typing import Any, Literal
 
-from core.api.shapes import UNSET, Encoded, Shape, UnsetType
+from core.api.shapes import UNSET, Condition, Encoded, Shape, UnsetType
 from workloads.api.placement_shapes import PlacementPreview
-
-
-class Condition(Shape, forbid_unknown_fields=False):
-    """One condition of a workload."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-    last_transition_time: str
 
 
 class RequestedPods(Shape):
@@ -124,7 +114,7 @@ class AdditionalFields(Shape):
     placement: dict[str, Any]
     waiting_since: str | None
     waiting_reason: dict[str, Any]
-    conditions: list[dict[str, Any]]
+    conditions: list[Condition]
 
 
 class WorkloadDetailed(WorkloadShape):
