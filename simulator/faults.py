@@ -33,6 +33,10 @@ KNOWN: dict[str, str] = {
 }
 
 
+AMOUNTS = frozenset({"delay", "retry_after", "count"})
+MOST = 1_000_000
+
+
 @dataclass(slots=True)
 class Fault:
     """A fault that is on; `ends_at` is in the clock's seconds, `left` counts down the requests it still hits."""
@@ -53,12 +57,15 @@ class Faults:
         self._listeners: list[Callable[[], None]] = []
 
     def switch_on(self, name: str, parameters: Mapping[str, Any] | None = None) -> Fault:
-        """Raises ValueError for an unknown name or a `seconds` or `times` that is no positive number."""
+        """Raises ValueError for an unknown name, a `seconds` or `times` that is no positive number, and other amounts
+        that are none."""
         if name not in KNOWN:
             raise ValueError(f"unknown fault {name!r}; known are: {', '.join(sorted(KNOWN))}")
         given = dict(parameters or {})
         seconds = _positive(given, "seconds")
         times = _positive(given, "times")
+        for amount in AMOUNTS & given.keys():
+            _check_amount(amount, given[amount])
         fault = Fault(name, given, None if seconds is None else self._clock() + seconds)
         fault.left = None if times is None else int(times)
         self._active[name] = fault
@@ -128,6 +135,16 @@ def _positive(parameters: dict[str, Any], name: str) -> float | None:
     value = parameters.pop(name, None)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if not _is_amount(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number, not {value!r}")
-    return value
+    return float(value)
+
+
+def _check_amount(name: str, value: Any) -> None:
+    """Amounts are read in the middle of requests and loops, where nobody hears of a wrong one."""
+    if not _is_amount(value):
+        raise ValueError(f"{name} must be a number of 0 to {MOST}, not {value!r}")
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST

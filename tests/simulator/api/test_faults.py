@@ -26,7 +26,18 @@ def test_the_switchboard_over_http(http: Http) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "body"), [("no-such-fault", {}), ("api-slow", {"seconds": -1}), ("api-slow", {"seconds": "x"})]
+    ("name", "body"),
+    [
+        ("no-such-fault", {}),
+        ("api-slow", {"seconds": -1}),
+        ("api-slow", {"seconds": "x"}),
+        ("api-slow", {"delay": "x"}),
+        ("api-slow", {"delay": -1}),
+        ("too-many-requests", {"retry_after": []}),
+        ("gpu-unhealthy", {"node": "a", "count": "many"}),
+        ("api-slow", {"delay": 1e300}),
+        ("api-slow", {"delay": True}),
+    ],
 )
 def test_a_fault_that_makes_no_sense_is_400(http: Http, name: str, body: dict[str, object]) -> None:
     assert http.ask("PUT", f"{FAULTS}/{name}", body).status == 400
