@@ -9,7 +9,7 @@ from accounts.models import Outcome, UserKind
 from clusters.adopting import heeding_adoptions
 from clusters.models import Cluster
 from clusters.reconcile import reconcile_cluster
-from core import leases
+from core import leases, live
 from core.conditions import find
 from core.models import DesiredState
 from core.reconciling import Outcome as Found
@@ -41,8 +41,20 @@ def record_gone(row: DesiredState) -> None:
     record_attempt(muster, "delete", outcome=Outcome.SUCCEEDED, reason="its objects are gone from the cluster", row=row)
 
 
+def record_cluster_gone(cluster: Cluster) -> None:
+    """See `record_gone`; open pages that list what went with the cluster are told."""
+    record_gone(cluster)
+    live.publish(*topics_of_all_on(cluster))
+
+
+def topics_of_all_on(cluster: Cluster) -> set[str]:
+    """The live topics of every kind of row that belongs to a cluster."""
+    labels = {relation.related_model._meta.label for relation in Cluster._meta.related_objects}
+    return labels | {f"{label}@{cluster.pk}" for label in labels}
+
+
 RECONCILERS: Sequence[Reconciler] = (
-    Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk", on_gone=record_gone),
+    Reconciler(Cluster, reconcile_cluster_and_wake, cluster_lookup="pk", on_gone=record_cluster_gone),
     Reconciler(NetworkTopology, heeding_adoptions(reconcile_topology), on_gone=record_gone),
     Reconciler(NodePool, heeding_adoptions(reconcile_node_pool), on_gone=record_gone),
     Reconciler(Department, heeding_adoptions(reconcile_department), on_gone=record_gone),

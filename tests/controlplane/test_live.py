@@ -163,6 +163,17 @@ def test_a_topic_of_no_row_is_heard_by_nobody(admin, pk):
         assert not _may_hear(admin, f"{label}.{pk}")
 
 
+def test_lists_of_what_a_cluster_had_are_told_when_it_is_removed(cluster):
+    from controlplane.reconcilers import topics_of_all_on
+
+    topics = (f"clusters.Node@{cluster.pk}", "clusters.Node", f"clusters.Pod@{cluster.pk}", "workloads.Workload")
+    shown = page(*topics, f"clusters.Node@{uuid.UUID(int=0)}")
+
+    shown.tell(topics_of_all_on(cluster))
+
+    assert set(shown.pending) == set(topics)
+
+
 def test_the_state_names_a_cluster_whose_watcher_is_silent_and_ends_with_the_session(admin, cluster, client_of):
     client = client_of(admin)
     key = client.session.session_key
