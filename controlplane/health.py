@@ -45,7 +45,10 @@ def parts() -> Sequence[Part]:
     database = _database()
     if not database.healthy:
         return (database,)
-    return (database, _broker(), _process("worker"), _process("beat"), *_simulator(), *_watchers(), *_rights())
+    try:
+        return (database, _broker(), _process("worker"), _process("beat"), *_simulator(), *_watchers(), *_rights())
+    except DatabaseError as error:  # it answers, and has not what Muster keeps in it
+        return (_broken(error),)
 
 
 def is_ready(found: Sequence[Part]) -> bool:
@@ -70,9 +73,13 @@ def _database() -> Part:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        return Part("database", healthy=False, message=str(error).split("\n", 1)[0])
+        return _broken(error)
     unwritable = _unwritable()
     return Part("database", healthy=not unwritable, message=unwritable)
+
+
+def _broken(error: DatabaseError) -> Part:
+    return Part("database", healthy=False, message=str(error).split("\n", 1)[0])
 
 
 def _unwritable() -> str:

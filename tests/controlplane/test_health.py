@@ -179,3 +179,13 @@ def test_a_database_that_became_read_only_is_not_healthy(db):
         cursor.execute("SET TRANSACTION READ ONLY")
 
     assert [(part.healthy, part.message) for part in health.parts()[:1]] == [(False, "It is read-only.")]
+
+
+def test_a_database_without_its_tables_is_named(db):
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE controlplane_heartbeat")
+
+    (database,) = health.parts()
+
+    assert (database.name, database.healthy) == ("database", False)
+    assert "controlplane_heartbeat" in database.message
