@@ -4,6 +4,7 @@ YAML from outside is bounded before it is trusted: size, depth, aliases, number 
 """
 
 import io
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,16 +53,19 @@ def check(document: Any) -> Document:
 def edit(text: str, changes: Mapping[tuple[str | int, ...], Any]) -> str:
     """`text` with values set at paths, everything else (comments, order, quotes) as it was.
 
-    A value of None removes the key. Missing mappings on the way are made. Raises `InvalidInput` as `load`, and for what
+    A value of None removes the key. Missing mappings on the way are made; what an alias shares with other places is
+    written out before it is changed, so that they stay as they are. Raises `InvalidInput` as `load`, and for what
     only the reader that keeps comments does not understand.
     """
-    load(text)  # the same bounds hold before the second parser sees it
+    plain = load(text)  # the same bounds hold before the second parser sees it
     parser = _round_trip()
     try:
         document = parser.load(text)
     except (YAMLError, ValueError) as error:
         raise syntax_fault(error, text) from error
+    shared = _shared(document)
     for path, value in changes.items():
+        _write_out(document, path[:-1], plain, shared)
         _set(document, path, value)
     out = io.StringIO()
     parser.dump(document, out)
@@ -79,6 +83,36 @@ def _round_trip() -> YAML:
     parser.width = 4096
     parser.indent(mapping=2, sequence=4, offset=2)
     return parser
+
+
+def _shared(document: Any) -> set[int]:
+    """Identities of the mappings and lists that stand in more than one place: anchors with aliases, and merges."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    waiting = [document]
+    while waiting:
+        here = waiting.pop()
+        if not isinstance(here, dict | list):
+            continue
+        if id(here) in seen:
+            shared.add(id(here))
+            continue
+        seen.add(id(here))
+        waiting.extend(here.values() if isinstance(here, dict) else here)
+    return shared
+
+
+def _write_out(document: Any, path: Sequence[str | int], plain: Any, shared: set[int]) -> None:
+    """Replace the first shared part on the way by a copy of its own."""
+    here = document
+    for step in path if shared else ():
+        try:
+            here, above, plain = here[step], here, plain[step]
+        except (LookupError, TypeError):  # not there yet, or made by an earlier change
+            return
+        if id(here) in shared:
+            above[step] = json.loads(json.dumps(plain))
+            return
 
 
 def _set(document: Any, path: Sequence[str | int], value: Any) -> None:

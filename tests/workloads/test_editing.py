@@ -113,3 +113,37 @@ def test_gpus_need_a_container_to_stand_in() -> None:
         changes_of(document, replace(fields, roles=(replace(fields.roles[0], gpus="1"),)))
 
     assert caught.value.faults[0].field == "spec.components[0].podTemplate.spec.containers"
+
+
+ALIASED = """apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: qwen}
+spec:
+  components:
+    - name: prefill
+      type: prefill
+      replicas: 1
+      podTemplate: &worker  # what both run
+        spec:
+          containers:
+            - {name: main, image: "x:1.0.0", args: [--a], resources: {limits: {nvidia.com/gpu: "4"}}}
+    - name: decode
+      type: decode
+      replicas: 1
+      %s
+"""
+
+
+@pytest.mark.parametrize("second", ["podTemplate: *worker", "<<: {podTemplate: *worker}"])
+@pytest.mark.parametrize("edited", [0, 1])
+def test_an_edit_of_a_role_that_shares_its_pod_template_leaves_the_other_as_it_is(second: str, edited: int) -> None:
+    text = ALIASED % second
+    document = load(text)
+    before = fields_of(document)
+    roles = list(before.roles)
+    roles[edited] = replace(roles[edited], gpus="2", args="--b")
+
+    after = edit(text, changes_of(document, replace(before, roles=tuple(roles))))
+
+    assert fields_of(load(after)).roles == tuple(roles)
+    assert [role.gpus for role in before.roles] == ["4", "4"]
