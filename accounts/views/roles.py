@@ -49,7 +49,13 @@ def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
     return render(
         request,
         "accounts/role_detail.html",
-        {"role": role, "matrix": matrix(role.rights), "heads": action_labels(), "crumbs": _crumbs()},
+        {
+            "role": role,
+            "matrix": matrix(role.rights),
+            "heads": action_labels(),
+            "crumbs": _crumbs(),
+            "may_create": has_right(request.user, "roles:create"),
+        },
     )
 
 

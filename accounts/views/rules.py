@@ -1,6 +1,7 @@
 """Access rules: list, new, take away."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -26,6 +27,12 @@ from core.api.ids import number_of
 from core.errors import InvalidInput, NotFound
 from core.tables import build_table, table_response
 
+# The page of a subject, and the right that it takes.
+SUBJECT_PAGES = {
+    "user": ("accounts:user-detail", "users:read"),
+    "service-account": ("accounts:service-account-detail", "service-account:read"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
@@ -50,7 +57,9 @@ class RuleRow:
 def rule_list(request: HttpRequest) -> HttpResponseBase:
     """The rules on scopes in which the viewer may read them."""
     require(request.user, "access_rules:read")
-    table = build_table(request, with_subject(visible_rules(request.user)), RULES, present=rule_rows)
+    table = build_table(
+        request, with_subject(visible_rules(request.user)), RULES, present=partial(rule_rows, request.user)
+    )
     context = {
         "may_create": has_right(request.user, "access_rules:create"),
         "may_delete": has_right(request.user, "access_rules:delete"),
@@ -58,9 +67,11 @@ def rule_list(request: HttpRequest) -> HttpResponseBase:
     return table_response(request, "accounts/rule_list.html", table, context)
 
 
-def rule_rows(rules: Any) -> list[RuleRow]:
-    """Rules with the names of their scopes: three queries for all."""
+def rule_rows(viewer: Any, rules: Any) -> list[RuleRow]:
+    """Rules with the names of their scopes: three queries for all. Subjects whose page the viewer may not open have no
+    link."""
     names, kinds = names_of(rules), dict(SUBJECT_TYPES)
+    opened = {kind for kind, (_page, right) in SUBJECT_PAGES.items() if has_right(viewer, right, Scope())}
     return [
         RuleRow(
             rule,
@@ -68,7 +79,7 @@ def rule_rows(rules: Any) -> list[RuleRow]:
             kinds.get(rule.wire_subject_type, rule.wire_subject_type),
             ROLE_LABELS.get(rule.role, rule.role),
             _scope_words(rule, names),
-            _subject_url(rule),
+            _subject_url(rule, opened),
         )
         for rule in rules
     ]
@@ -107,7 +118,7 @@ def rule_delete(request: HttpRequest, pk: str) -> HttpResponse:
     if rule is None:
         raise NotFound
     require(request.user, "access_rules:delete", scope_of(rule))
-    row = rule_rows([rule])[0]
+    row = rule_rows(request.user, [rule])[0]
     context = {
         "title": _("Take the role from %(name)s") % {"name": row.subject},
         "lead": _("It ends at once, on open pages too. They lose:"),
@@ -134,8 +145,8 @@ def _scope_words(rule: AccessRule, names: dict[tuple[str, str], str]) -> str:
     return scope_label(Target(ScopeType(rule.scope_type), rule.scope_id, Scope(), name))
 
 
-def _subject_url(rule: AccessRule) -> str:
-    if rule.user is None:
+def _subject_url(rule: AccessRule, opened: set[str]) -> str:
+    if rule.user is None or rule.user.kind not in opened:
         return ""
-    page = "accounts:user-detail" if rule.user.kind == "user" else "accounts:service-account-detail"
+    page, _right = SUBJECT_PAGES[rule.user.kind]
     return reverse(page, args=[rule.user.pk])

@@ -116,6 +116,7 @@ def head(request: HttpRequest, workload: Workload, tab: str) -> dict[str, Any]:
         "tabs": tabs(workload, tab),
         "topics": f"workloads.Workload.{workload.pk}",
         "suspended": workload.desired_phase == DesiredPhase.STOPPED,
+        "may_create": has_right(request.user, "workloads:create"),
         "may_update": has_right(request.user, "workloads:update", workload.scope) and not workload.is_being_deleted,
         "menu": menu(request, workload),
     }
