@@ -64,15 +64,17 @@ def test_the_asynchronous_client_writes_and_lists_while_its_token_holds(configur
     from runai.api.network_topologies_api import NetworkTopologiesApi
     from runai.api_client import AsyncApiClient
 
-    async def work() -> tuple[Any, Any]:
+    async def work() -> tuple[Any, Any, Any]:
         async with AsyncApiClient(configuration) as client:
             topologies = NetworkTopologiesApi(client)
             # It sends a JSON string that holds the JSON document (runai.md §9.5).
             body = {"name": "dc", "clusterId": cluster_id, "levels": ["kubernetes.io/hostname"]}
             made = await topologies.create_network_topology(body)
-            return made, await topologies.get_network_topologies(filter_by=["name==dc"])
+            listed = await topologies.get_network_topologies(filter_by=["name==dc"])
+            return made, listed, await topologies.delete_network_topology(made.data["id"])
 
-    made, listed = asyncio.run(work())
+    made, listed, deleted = asyncio.run(work())
 
     assert made.status_code == 201
     assert [row["id"] for row in listed.data["networkTopologies"]] == [made.data["id"]]
+    assert deleted.status_code in (202, 204)
