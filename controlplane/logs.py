@@ -8,19 +8,20 @@ import structlog
 
 
 class _Unfailing:
-    """A stream that loses what cannot be written: a log on a full disk ends nobody's work."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    """stderr that loses what cannot be written: a log on a full disk ends nobody's work."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):
-            self._stream.write(text)
+            sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
         with suppress(OSError):
-            self._stream.flush()
+            sys.stderr.flush()
+
+
+# One for all loggers: structlog keeps a lock for every stream that it was ever given.
+_STDERR = cast(TextIO, _Unfailing())
 
 
 def logging_config(level: str) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def logging_config(level: str) -> dict[str, Any]:
             structlog.processors.LogfmtRenderer(key_order=("timestamp", "level", "event"), bool_as_flag=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: structlog.PrintLogger(cast(TextIO, _Unfailing(sys.stderr))),
+        logger_factory=lambda *_: structlog.PrintLogger(_STDERR),
     )
     return {
         "version": 1,

@@ -7,6 +7,7 @@ import pytest
 import structlog
 from django.db import connection
 from django.test import Client
+from structlog._output import WRITE_LOCKS
 
 
 @pytest.mark.parametrize("given", ["a b", "x" * 65, "<script>", "é", "a\tb"])
@@ -170,3 +171,13 @@ def test_a_log_that_cannot_be_written_fails_nobody(monkeypatch):
         monkeypatch.undo()
         with suppress(OSError):
             full.close()
+
+
+def test_what_was_logged_leaves_nothing_in_memory():
+    structlog.get_logger("talkative").warning("once")
+    kept = len(WRITE_LOCKS)
+
+    for _ in range(5):
+        structlog.get_logger("talkative").warning("again")
+
+    assert len(WRITE_LOCKS) == kept
