@@ -14,6 +14,8 @@ from accounts.services import Identity
 
 TIMEOUT_SECONDS = 10
 MAX_GROUPS = 500
+# What Authlib and requests raise for a provider that is absent, refuses, or whose documents are of another shape.
+FAILURES = (AuthlibBaseError, JoseError, RequestException, ValueError, TypeError, RuntimeError)
 
 
 class ProviderFailed(Exception):
@@ -29,7 +31,7 @@ def begin(request: HttpRequest, callback_url: str) -> HttpResponseRedirect:
     """To the provider; state, nonce and the PKCE verifier stay in the session. Raises `ProviderFailed`."""
     try:
         redirect: HttpResponseRedirect = _provider().authorize_redirect(request, callback_url)
-    except (AuthlibBaseError, RequestException, ValueError) as error:
+    except FAILURES as error:
         raise ProviderFailed(str(error)) from error
     return redirect
 
@@ -40,7 +42,7 @@ def finish(request: HttpRequest) -> Identity:
         client = _provider()
         token = client.authorize_access_token(request)
         more = client.userinfo(token=token) if client.load_server_metadata().get("userinfo_endpoint") else None
-    except (AuthlibBaseError, JoseError, RequestException, ValueError, TypeError, RuntimeError) as error:
+    except FAILURES as error:
         raise ProviderFailed(f"{type(error).__name__}: {error}") from error
     return _identity(joined(token.get("userinfo"), more))
 

@@ -287,6 +287,22 @@ def test_a_provider_that_gives_itself_out_as_another_one_is_not_gone_to(db, sett
     assert "calls itself" in AuditEntry.objects.get().reason
 
 
+def test_a_provider_whose_document_is_a_list_is_not_gone_to(db, settings):
+    with serving([]) as url:
+        settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = url, "muster"
+
+        assert Client().get(START).status_code == 502
+
+
+def test_a_provider_that_names_no_page_to_sign_in_on_is_not_gone_to(db, settings):
+    document = {}
+    with serving(document) as url:
+        document["issuer"] = url
+        settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = url, "muster"
+
+        assert Client().get(START).status_code == 502
+
+
 def test_only_what_is_said_of_the_same_person_is_put_together():
     """OpenID Connect Core 5.3.2: the sub claims must be the same, else nothing of UserInfo may be used."""
     token = {"sub": "lin", "email": "lin@example.org"}
