@@ -54,7 +54,7 @@ def role_predefined(request: HttpRequest, number: str) -> HttpResponse:
             "matrix": matrix(role.rights),
             "heads": action_labels(),
             "crumbs": _crumbs(),
-            "may_create": has_right(request.user, "roles:create"),
+            "may_create": has_right(request.user, "roles:create", TENANT),
         },
     )
 

@@ -76,6 +76,18 @@ def test_rights_in_a_department_make_nothing_of_the_whole_installation(local_chi
     assert AccessKey.objects.get(pk=key.pk).revoked_at is None
 
 
+def test_nobody_is_offered_to_make_a_role_that_they_may_not_make(local_chief, admin, client_of):
+    offered = ["New role from this one" in page_of_a_role(client_of(person)) for person in (local_chief, admin)]
+
+    assert offered == [False, True]
+
+
+def page_of_a_role(client):
+    answer = client.get("/access/roles/predefined/1/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
 def test_keys_of_everybody_are_shown_only_with_the_right_to_all_of_them(local_chief, client_of, admin, actor):
     key, _secret = create_access_key(actor(admin), name="laptop")
     client = client_of(local_chief)
