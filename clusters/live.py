@@ -23,6 +23,7 @@ from core.errors import MusterError
 TIMEOUTS = Timeouts(connect=3.0, read=5.0)
 LOG_SECONDS = 3.0
 MOST_COMPARED = 100
+_NO_API_SERVER = _("What answers there is no API server of Kubernetes.")
 # What a failure means, by its reason; what the other side or the system said stands after it, in its words.
 FAILURES: dict[str, Promise] = {
     "Unavailable": _("The API server gave no answer."),
@@ -30,7 +31,8 @@ FAILURES: dict[str, Promise] = {
         "The API server does not take the credential: it expired, was revoked, or is of another cluster."
     ),
     "Forbidden": _("The credential may not do this."),
-    "NotApiServer": _("What answers there is no API server of Kubernetes."),
+    "NotApiServer": _NO_API_SERVER,
+    "NotServed": _NO_API_SERVER,  # some proxies say "404 page not found" as API servers do
     "BadCertificate": _("The certificate or its key cannot be used."),
 }
 

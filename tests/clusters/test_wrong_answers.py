@@ -112,6 +112,7 @@ def test_both_404s_of_an_api_server_keep_their_meaning(serve: Serve) -> None:
     assert absent.get(KAI_QUEUE, "team-a") is None
     with pytest.raises(errors.NotServed):
         unserved.get(KAI_QUEUE, "team-a")
+    assert report(unserved).meaning == "What answers there is no API server of Kubernetes."
 
 
 def test_another_object_than_the_one_that_was_asked_for_is_not_taken_for_it(serve: Serve) -> None:
