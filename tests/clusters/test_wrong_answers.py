@@ -50,7 +50,7 @@ def serve() -> Iterator[Serve]:
 
     def start(answer: Answer) -> KubeGateway:
         servers.append(ScriptedServer(answer))
-        timeouts = Timeouts(connect=1.0, read=0.4, watch=1, watch_read=0.4)
+        timeouts = Timeouts(connect=5.0, read=1.5, watch=1, watch_read=1.5)
         return KubeGateway(Connection("c", servers[-1].url, timeouts=timeouts))
 
     yield start
