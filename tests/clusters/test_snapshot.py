@@ -395,8 +395,6 @@ def test_a_shard_that_cannot_be_read_is_named_and_its_pool_has_kais_own_settings
 
 def test_a_shard_whose_spec_is_no_mapping_is_no_pool(cluster: Cluster) -> None:
     objects = listed("small", *CONSTRUCTED)
-    for shard in objects[KAI_SCHEDULING_SHARD]:
-        if shard["metadata"]["name"] == "b":
-            shard["spec"] = ["b"]
+    next(shard for shard in objects[KAI_SCHEDULING_SHARD] if shard["metadata"]["name"] == "b")["spec"] = ["b"]
 
     assert "b" not in pools_of(mirror(cluster, objects))
