@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,25 +61,56 @@ def session(seeded: Muster, chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@dataclass(frozen=True)
+class Visit:
+    """What an administrator sees of a page in English on a desk: its links, and what is wrong with it."""
+
+    status: int | None
+    links: list[str]
+    overflow: int
+    complaints: list[str]
+    violations: list[tuple[str, str]]
+
+    @property
+    def is_fine(self) -> bool:
+        return self.status == 200 and not (self.overflow or self.complaints or self.violations)
+
+
 @pytest.fixture(scope="module")
-def addresses(seeded: Muster, session: BrowserContext) -> list[str]:
-    """One address for every kind of page, by following links from the overview; workloads of every phase."""
-    tab = session.new_page()
-    found: dict[str, str] = {}
+def visits(seeded: Muster, session: BrowserContext) -> dict[str, Visit]:
+    """One page of every kind, by following links from the overview, and workloads of every phase; each by its address,
+    looked at when it was reached."""
+    found: dict[str, Visit] = {}
+    kinds: set[str] = set()
     waiting = ["/", "/account/login", "/search?q=a"]
     while waiting:
         address = waiting.pop(0)
         kind = ID.sub("/…", urlsplit(address).path)
-        if kind in found:
+        if kind in kinds:
             continue
-        found[kind] = address
-        tab.goto(address)
-        for link in tab.locator("a[href]:not([download])").evaluate_all(LINKS):
-            parts = urlsplit(link)
-            if f"{parts.scheme}://{parts.netloc}" == seeded.url and not NOT_PAGES.match(parts.path):
-                waiting.append(parts.path)
+        kinds.add(kind)
+        found[address] = visit(session, address)
+        links = [urlsplit(link) for link in found[address].links]
+        ours = [link.path for link in links if f"{link.scheme}://{link.netloc}" == seeded.url]
+        waiting += [path for path in ours if not NOT_PAGES.match(path)]
+    for address in phases_of(seeded).values():
+        found[address] = found.get(address) or visit(session, address)
+    return found
+
+
+def visit(session: BrowserContext, address: str) -> Visit:
+    """In a tab of its own; narrow as a phone for a moment."""
+    tab = session.new_page()
+    complaints = _complaints(tab)
+    status = open_whole(tab, address)
+    links = tab.locator("a[href]:not([download])").evaluate_all(LINKS)
+    tab.set_viewport_size({"width": 390, "height": 844})
+    overflow = tab.evaluate(OVERFLOW)
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    heard = list(complaints)  # axe itself makes the browser complain
+    violations = violations_in(tab)
     tab.close()
-    return list(dict.fromkeys([*found.values(), *phases_of(seeded).values()]))
+    return Visit(status, links, overflow, heard, violations)
 
 
 def phases_of(seeded: Muster) -> dict[str, str]:
@@ -126,8 +158,8 @@ def violations_in(tab: Page, **options: Any) -> list[tuple[str, str]]:
     return [(violation["id"], node["html"][:160]) for violation in found for node in violation["nodes"]]
 
 
-def test_the_pages_of_every_package_are_reached(addresses: list[str]) -> None:
-    kinds = {ID.sub("/…", address) for address in addresses}
+def test_the_pages_of_every_package_are_reached(visits: dict[str, Visit]) -> None:
+    kinds = {ID.sub("/…", address) for address in visits}
 
     assert {
         "/",
@@ -151,22 +183,8 @@ def test_the_pages_of_every_package_are_reached(addresses: list[str]) -> None:
     } <= kinds
 
 
-def test_every_page_is_accessible_fits_and_nothing_complains(session: BrowserContext, addresses: list[str]) -> None:
-    wrong = {}
-    for address in addresses:
-        tab = session.new_page()
-        complaints = _complaints(tab)
-        status = open_whole(tab, address)
-        tab.set_viewport_size({"width": 390, "height": 844})
-        overflow = tab.evaluate(OVERFLOW)
-        tab.set_viewport_size({"width": 1440, "height": 900})
-        heard = list(complaints)  # axe itself makes the browser complain
-        violations = violations_in(tab)
-        if heard or violations or overflow or status != 200:
-            wrong[address] = (status, overflow, heard, violations)
-        tab.close()
-
-    assert wrong == {}
+def test_every_page_is_accessible_fits_and_nothing_complains(visits: dict[str, Visit]) -> None:
+    assert {address: visit for address, visit in visits.items() if not visit.is_fine} == {}
 
 
 LISTS = ("clusters", "departments", "network-topologies", "node-pools", "nodes", "projects", "workloads")
@@ -182,11 +200,13 @@ def test_every_list_is_exported_whole(session: BrowserContext, seeded: Muster, n
     assert all(row["Name"] for row in rows)
 
 
-def test_every_page_speaks_chinese_on_a_phone(session: BrowserContext, seeded: Muster, addresses: list[str]) -> None:
+def test_every_page_speaks_chinese_on_a_phone(
+    session: BrowserContext, seeded: Muster, visits: dict[str, Visit]
+) -> None:
     """In the dark, where contrasts are others."""
     session.add_cookies([{"name": "django_language", "value": "zh-hans", "url": seeded.url}])
     wrong = {}
-    for address in addresses:
+    for address in visits:
         tab = session.new_page()
         tab.set_viewport_size({"width": 390, "height": 844})
         tab.emulate_media(color_scheme="dark")
