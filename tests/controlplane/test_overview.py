@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import AccessRule, ScopeType
 from clusters.models import Cluster, Node, Pod
 from controlplane import overview
-from tests.conftest import make_user
+from tests.conftest import make_user, make_user_with
 from topology.models import NodePool
 from workloads.models import Workload
 
@@ -143,8 +143,8 @@ def test_a_person_sees_the_work_of_their_project_only(researcher, project, defau
     assert overview.waiting_causes(researcher, None, "") == []
 
 
-def test_without_any_right_the_page_names_the_right_that_is_missing(db, client_of):
-    answer = client_of(make_user("nobody")).get("/")
+def test_without_its_right_the_page_names_the_right_that_is_missing(db, client_of):
+    answer = client_of(make_user_with("nobody", "project:read")).get("/")
 
     assert answer.status_code == 403
     assert b"dashboards-overview:read" in answer.content
