@@ -122,10 +122,7 @@ function listen() {
   });
   stream.addEventListener("message", (event) => schedule(JSON.parse(event.data)));
   stream.addEventListener("poll", startPolling);
-  stream.addEventListener("state", (event) => {
-    told = JSON.parse(event.data);
-    showState();
-  });
+  stream.addEventListener("state", (event) => { told = JSON.parse(event.data); showState(); });
   stream.addEventListener("error", () => {
     startPolling();
     if (stream.readyState === EventSource.CLOSED) setTimeout(listen, POLL_SECONDS * 1000);
