@@ -85,24 +85,27 @@ def _round_trip() -> YAML:
     return parser
 
 
-def _shared(document: Any) -> set[int]:
-    """Identities of the mappings and lists that stand in more than one place: anchors with aliases, and merges."""
+def _shared(document: Any) -> dict[int, Any]:
+    """By identity the mappings and lists that stand in more than one place: anchors with aliases, and merges.
+
+    Kept themselves, so that no identity is given to another while edits are made.
+    """
     seen: set[int] = set()
-    shared: set[int] = set()
+    shared: dict[int, Any] = {}
     waiting = [document]
     while waiting:
         here = waiting.pop()
         if not isinstance(here, dict | list):
             continue
         if id(here) in seen:
-            shared.add(id(here))
+            shared[id(here)] = here
             continue
         seen.add(id(here))
         waiting.extend(here.values() if isinstance(here, dict) else here)
     return shared
 
 
-def _write_out(document: Any, path: Sequence[str | int], plain: Any, shared: set[int]) -> None:
+def _write_out(document: Any, path: Sequence[str | int], plain: Any, shared: Mapping[int, Any]) -> None:
     """Replace the first shared part on the way by a copy of its own."""
     here = document
     for step in path if shared else ():

@@ -40,12 +40,13 @@ def _read_leniently(raw: bytes, error: Exception) -> Any:
     """Bytes that are no UTF-8 and halves of surrogates are U+FFFD each, as Go reads strings. Raises `Malformed`."""
     text = _SURROGATE.sub("\ufffd", raw.decode("utf-8", "surrogateescape"))
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return _without_surrogates(json.loads(text, parse_constant=_refuse_constant, parse_float=_finite))
     except Malformed:
         raise
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise Malformed("exceeded max depth") from error
+    except ValueError:
         raise Malformed(complaint(raw)) from error
-    return _without_surrogates(value)
 
 
 def _finite(text: str) -> float:

@@ -146,6 +146,7 @@ def test_bytes_that_are_no_text_are_read_as_go_reads_them(raw: bytes, value: Any
         (b'{"a":"\xff",}', "invalid character '}' looking for beginning of object key string"),
         (b'{"a":1e400}', "json: cannot unmarshal number 1e400 into Go value of type float64"),
         (b"[" * 100_000, "exceeded max depth"),
+        (b"[" * 990 + b'"\xff"' + b"]" * 990, "exceeded max depth"),
     ],
 )
 def test_what_go_cannot_read_either_is_told_in_its_words(raw: bytes, said: str) -> None:
