@@ -25,9 +25,7 @@ def moment_of(text: str) -> str:
 
 def exact_moment_of(text: str) -> str:
     """The same with its microseconds."""
-    if len(text) == 26:
-        return f"{text[:10]}T{text[11:]}Z"
-    return f"{text[:10]}T{text[11:19]}.{text[20:26].partition('+')[0]:0<6}Z"
+    return f"{text[:10]}T{text[11:19]}.{text[20:].partition('+')[0]:0<6}Z"
 
 
 def uuid_text(text: str) -> str:
