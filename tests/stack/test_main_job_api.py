@@ -165,7 +165,8 @@ def too_large(api: Api, project: str) -> None:
     assert arguments["short"] == "8"
     pods = await_pods(api.muster, "too-large", 9)
     assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
-    assert "8 short" in api.workload(pk)["phaseMessage"]
+    # Until Muster has read all nine, it may say that pods are missing.
+    wait_until(lambda: "8 short" in api.workload(pk)["phaseMessage"], "the sentence about what is short")
     api.delete_workload(pk)
     wait_until(lambda: api.muster.request("GET", f"/api/v1/workloads/{pk}").status == 404, "it to be gone")
 
