@@ -111,7 +111,7 @@ def test_what_was_made_is_there_and_what_was_deleted_is_gone_by_the_links_of_the
     bearer = {"Authorization": f"Bearer {tokens.issue(admin).access}"}
     fill, statuses = filler(world, admin, {}), Counter[tuple[str, bool]]()
 
-    class Walk(schema.as_state_machine()):  # type: ignore[misc]
+    class Walk(schema.as_state_machine()):  # type: ignore[misc]  # the class is made at run time
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
             return {"headers": bearer}
 
