@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -26,6 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/stack/" in str(item.path):
             item.add_marker(pytest.mark.stack)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure comes with the last words of each installation that the test used."""
+    report = yield
+    if report.failed:
+        used = {id(value): value for value in item.funcargs.values() if isinstance(value, Muster)}
+        report.sections += [(f"installation in {each.data_dir}", each.last_words()) for each in used.values()]
+    return report
 
 
 @pytest.fixture(scope="session")

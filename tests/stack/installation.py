@@ -124,10 +124,38 @@ class Muster:
         document = json.loads(self.kubectl("get", *arguments, "-o", "json"))
         return document["items"] if document["kind"].endswith("List") else [document]
 
+    def await_ready(self, path: str) -> Any:
+        """The object at this path once its status, or itself, is in phase `Ready`; fails with what it was instead."""
+        found: list[Any] = []
+
+        def ready() -> bool:
+            found[:] = [self.request("GET", path).body]
+            return bool(found[0].get("status", found[0])["phase"] == "Ready")
+
+        try:
+            wait_until(ready, path)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {found}") from error
+        return found[0]
+
+    def last_words(self, count: int = 40) -> str:
+        """For the report of a failure: the end of what each process wrote, and what `/readyz` answers."""
+        logs = [self._log, *sorted((self.data_dir / "logs").glob("*.log"))]
+        told = [f"{log.name}:\n" + "\n".join(_lines(log)[-count:]) for log in logs if log.exists()]
+        try:
+            told.append(f"/readyz: {self.request('GET', '/readyz').body}")
+        except OSError as error:
+            told.append(f"/readyz: {error}")
+        return "\n\n".join(told)
+
     def children(self) -> list[int]:
         """The ids of all living processes that were started for this installation."""
         marker = f"MUSTER_DATA_DIR={self.data_dir}".encode()
         return [pid for pid in living() if marker in environment_of(pid)]
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(errors="replace").splitlines()
 
 
 def wait_until(condition: Callable[[], Found], what: str, seconds: float = 60) -> Found:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.api.ci_examples import GRAPH, SERVES, example, run
-from tests.stack.installation import Muster, wait_until
+from tests.stack.installation import Muster
 
 pytestmark = pytest.mark.long
 
@@ -18,8 +18,7 @@ def variables(muster: Muster) -> dict[str, str]:
     body = {"name": "ci", "clusterId": cluster, "resources": [{"gpu": {"deserved": 16}}]}
     project = muster.request("POST", "/api/v1/org-unit/projects", body)
     assert project.status == 201, project
-    path = f"/api/v1/org-unit/projects/{project.body['id']}"
-    wait_until(lambda: muster.request("GET", path).body["status"]["phase"] == "Ready", "the project")
+    muster.await_ready(f"/api/v1/org-unit/projects/{project.body['id']}")
     key = muster.request("POST", "/api/v1/access-keys", {"name": "ci"}).body
     return {
         "MUSTER_URL": muster.url,

@@ -86,12 +86,19 @@ def command_of(pid: int) -> list[str]:
 
 
 def of_command(installation: Muster, word: str) -> int:
-    (pid,) = [
-        pid
-        for pid in installation.children()
-        if os.getpgid(pid) == pid and any(Path(part).name == word for part in command_of(pid))
-    ]
-    return pid
+    """The process of this command, once it runs: one that was killed before is started again after a while."""
+
+    def found() -> int | None:
+        return next((pid for pid in installation.children() if leads(pid, word)), None)
+
+    return wait_until(found, f"{word} to run", 90)
+
+
+def leads(pid: int, word: str) -> bool:
+    try:
+        return os.getpgid(pid) == pid and any(Path(part).name == word for part in command_of(pid))
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return False
 
 
 @pytest.mark.faults
@@ -102,6 +109,7 @@ def test_a_killed_process_is_replaced_and_all_is_well_again(muster, word):
     os.kill(pid, signal.SIGKILL)
 
     wait_until(lambda: pid not in living(), "the process to be gone")
+    assert of_command(muster, word) != pid
     wait_until(lambda: ends_healthy(muster), f"everything to be healthy after {word} was killed", 90)
 
 
