@@ -10,7 +10,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from accounts.permissions import Scope, has_right
 from clusters.models import Cluster
 from clusters.snapshot import Shard, shard_snapshot
 from organizations.fair_share_words import Claimant, people
@@ -18,6 +17,7 @@ from organizations.models import Department, Project, Quota
 from organizations.quota import UNLIMITED
 from scheduling.shares import Division, Share
 from scheduling.shares_holdings import Changes, Holding, ShardShares, debts_of, debts_to, explain_shard
+from topology.hooks import reads_all_work
 from topology.models import NodePool
 
 RESOURCES = ("gpu", "cpu", "memory")
@@ -105,23 +105,25 @@ def fair_share_board(user: Any, pool: NodePool, *, now: datetime, changes: Chang
 
 
 def queue_names(user: Any, cluster: Cluster, queues: Iterable[str]) -> dict[str, QueueName]:
-    """The names that `user` may see. 3 queries. A department of a project that they see is named, not linked."""
+    """The names that `user` may see. 3 queries. A department of a project that they see is named, not linked.
+
+    Whoever reads all work of the cluster is told the queue's own name where they may not see its owner.
+    """
     quotas = Quota.objects.filter(cluster=cluster).select_related("project", "department")
     owners = {quota.queue_name: quota.owner for quota in quotas}
     projects = set(Project.objects.visible_to(user).filter(cluster=cluster).values_list("pk", "department_id"))
     departments = set(Department.objects.visible_to(user).filter(cluster=cluster).values_list("pk", flat=True))
     above = {department for _project, department in projects}
     theirs = {project for project, _department in projects}
-    sees_all = has_right(user, "project:read", Scope(cluster.pk))
+    sees_all = reads_all_work(user, cluster.pk)
 
     def shown(queue: str) -> QueueName:
         owner = owners.get(queue)
-        if owner is None:
-            return QueueName(queue if sees_all else "")
-        if isinstance(owner, Project):
-            return QueueName(owner.name, owner, linked=True) if owner.pk in theirs else QueueName("", owner)
-        known = owner.pk in departments or owner.pk in above
-        return QueueName(owner.name, owner, owner.pk in departments) if known else QueueName("", owner)
+        if isinstance(owner, Project) and owner.pk in theirs:
+            return QueueName(owner.name, owner, linked=True)
+        if isinstance(owner, Department) and owner.pk in departments | above:
+            return QueueName(owner.name, owner, owner.pk in departments)
+        return QueueName(queue if sees_all else "", owner)
 
     return {queue: shown(queue) for queue in queues}
 

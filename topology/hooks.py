@@ -5,7 +5,9 @@ They register a function when the process starts (`AppConfig.ready`); it runs in
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from uuid import UUID
 
+from accounts.permissions import Scope, has_right
 from clusters.models import Cluster
 from topology.models import NodePool
 
@@ -47,3 +49,11 @@ def names_for(user: Any, cluster: Cluster) -> Names:
         queues |= more_queues
         namespaces |= more_namespaces
     return queues, namespaces
+
+
+def reads_all_work(user: Any, cluster_id: UUID | None) -> bool:
+    """Whether `user` reads every workload of the cluster; without a cluster, of all clusters.
+
+    Such a reader is told the namespaces and queues that no project has, too, and is never told "another project".
+    """
+    return has_right(user, "workloads:read", Scope(cluster_id))

@@ -4,11 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from accounts.permissions import reach
 from clusters.kinds import KAI_POD_GROUP
 from clusters.models import Cluster, ClusterObject, Pod
 from scheduling.impact import Hit
-from topology.hooks import names_for
+from topology.hooks import names_for, reads_all_work
 
 Shown = dict[str, Any]
 
@@ -31,9 +30,7 @@ class Names:
         """Names for the gangs of `hits` and for those that they go for."""
         queues, namespaces = names_for(user, cluster)
         keys = {key for hit in hits for key in (hit.podgroup, hit.evictor) if key}
-        where = reach(user, "workloads:read")
-        sees_all = where.everywhere or cluster.pk in where.clusters
-        return cls(queues, namespaces, _workloads(cluster, keys), sees_all)
+        return cls(queues, namespaces, _workloads(cluster, keys), reads_all_work(user, cluster.pk))
 
     def project(self, key: str) -> str:
         """The project in whose namespace a gang stands, or the namespace; "" where the viewer may not know it."""

@@ -8,18 +8,21 @@ from uuid import UUID
 from accounts.audit_changes import Narrow, Viewer
 from accounts.models import AuditEntry
 from clusters.models import Cluster
-from topology.hooks import names_for
+from topology.hooks import names_for, reads_all_work
 from topology.impact_names import Shown
 
 Known = tuple[Collection[str], Collection[str]]
 
 
 def narrow_for(viewer: Viewer) -> Narrow:
-    """Hides the projects and queues that `viewer` may not know. 1 query a cluster beside those for its names."""
+    """Hides the projects and queues that `viewer` may not know; nothing from who reads all work of the cluster.
+
+    1 query a cluster beside those for its names.
+    """
     known: dict[UUID | None, Known] = {}
 
     def narrow(entry: AuditEntry, shown: Any) -> Any:
-        if not isinstance(shown, Mapping):
+        if not isinstance(shown, Mapping) or reads_all_work(viewer, entry.cluster_id):
             return shown
         if entry.cluster_id not in known:
             known[entry.cluster_id] = _known(viewer, entry.cluster_id)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.permissions import has_right, reach
+from accounts.permissions import has_right
 from clusters.models import Node, Pod
 from organizations.models import Project, Quota
+from topology.hooks import reads_all_work
 from workloads.models import Workload
 from workloads.selectors import Person
 
@@ -43,8 +44,7 @@ class Namer:
             (row.project.namespace, row.name): reverse("workloads:detail", args=[row.pk])
             for row in rows.select_related("project")
         }
-        where = reach(user, "workloads:read")
-        self._sees_all = where.everywhere or workload.cluster_id in where.clusters
+        self._sees_all = reads_all_work(user, workload.cluster_id)
         self.sees_nodes = has_right(user, "nodes:read")
         self._queues: dict[str, Quota] | None = None
 

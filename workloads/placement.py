@@ -13,7 +13,6 @@ import msgspec
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.permissions import reach
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_POD_GROUP, PRIORITY_CLASS, Kind
 from clusters.models import Cluster, ClusterObject
 from clusters.snapshot import Shard
@@ -25,6 +24,7 @@ from scheduling.preview import PreparedShard
 from scheduling.preview_structs import GangPreview, LevelReached, Preview, QueueAfter
 from scheduling.preview_variants import equal_answers
 from scheduling.structs import Eviction, Resources, Snapshot
+from topology.hooks import reads_all_work
 from workloads import observed
 from workloads.agreement_tally import agreement_json
 from workloads.checks import Submission, check_submission
@@ -129,9 +129,7 @@ def names_for(user: User, cluster: Cluster) -> Names:
     """The names that the viewer may read in this cluster. 2 queries."""
     projects = dict(Project.objects.visible_to(user).filter(cluster=cluster).values_list("namespace", "name"))
     owned = Quota.objects.filter(cluster=cluster, project__isnull=False, project__namespace__in=list(projects))
-    where = reach(user, "workloads:read")
-    sees_all = where.everywhere or cluster.pk in where.clusters
-    return Names(projects, dict(owned.values_list("queue_name", "project__name")), sees_all)
+    return Names(projects, dict(owned.values_list("queue_name", "project__name")), reads_all_work(user, cluster.pk))
 
 
 def _manifests(cluster: Cluster, kind: Kind) -> list[Json]:

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.audit import record
-from accounts.models import ScopeType, User
-from accounts.permissions import DEPARTMENT_ADMINISTRATOR
+from accounts.models import AccessRule, Role, ScopeType, User
+from accounts.permissions import DEPARTMENT_ADMINISTRATOR, VIEWER
 from accounts.scopes import Target
 from accounts.services import grant
 from organizations.models import Department, Project, Quota
@@ -195,3 +195,28 @@ def test_the_audit_log_of_another_department_is_found_by_no_filter_and_in_no_cou
     for query in ("filterBy=entity_name=@vireo", "filterBy=subject==admin@example.org", "sortBy=entity_name"):
         answer = client.get(f"/api/v1/audit/log{SPAN}&{query}").json()
         assert (answer["total"], answer["audit_logs"]) == (0, [])
+
+
+def test_the_audit_log_names_what_no_project_has_to_whoever_reads_all_work(cast, admin, actor, client_of):
+    """A namespace or queue of somebody else, and whatever has been deleted since, are no other people's projects."""
+    hit = {"name": "batch", "project": "spark-jobs", "pool": "default", "effect": "reclaimed", "gpus": 8, "pods": 2,
+           "running": True}  # fmt: skip
+    queue = {"name": "spark-queue", "pool": "default", "held": 8, "fairShareBefore": 8, "fairShareAfter": 4,
+             "before": "within", "after": "over"}  # fmt: skip
+    impact = {"isEmpty": False, "moreWorkloads": 0, "unchecked": 0, "unknown": [], "workloads": [hit],
+              "queues": [queue]}  # fmt: skip
+    cluster = cast["clusters"]
+    for target in (cast["departments"], admin):  # the second one belongs to no cluster
+        with transaction.atomic():
+            record(actor(admin), "update", target, before={"gpu": "8"}, after={"gpu": "16", "impact": impact})
+    of_cluster = make_user("reader-of-cluster", VIEWER, ScopeType.CLUSTER, cluster.pk, cluster)
+    role = Role.objects.create(name="Log", rights=["events-history:read"])
+    AccessRule.objects.create(
+        user=of_cluster, role="Log", custom_role=role, scope_type=ScopeType.CLUSTER, scope_id=str(cluster.pk)
+    )
+
+    for reader in (admin, of_cluster):
+        said = content_of(client_of(reader).get(f"/api/v1/audit/log{SPAN}")).decode()
+        assert "spark-jobs" in said
+        assert "spark-queue" in said
+        assert "another project" not in said
