@@ -38,6 +38,8 @@ RECHECK_SECONDS, DEAF_SECONDS = 15.0, 2.0
 WHO_SECONDS = 5.0
 MOST_WAITING = 64
 FORMS = "condition=Ready, condition=Ready=False, phase=Running, delete"
+# The phases that say so of the kinds that have no condition of the type Ready: all but workloads.
+READY_PHASES = ("Ready", "Connected")
 
 Finder = Callable[[Request, str], tuple[DesiredState, Any]]
 _places = threading.BoundedSemaphore(MOST_WAITING)
@@ -73,16 +75,26 @@ class Goal:
             return False
         if self.kind == "phase":
             return row.phase == self.value
-        condition = find_condition(row.conditions, self.name)
-        return condition is not None and condition["status"] == self.value
+        return self._status(row) == self.value
 
     def state(self, row: DesiredState) -> str:
         """What holds instead, in words: the phase, and the condition or every one that does not hold."""
-        told = [c for c in row.conditions if (c["type"] == self.name if self.name else c["status"] != "True")]
+        one = self.name and find_condition(row.conditions, self.name)
+        told = [one] if one else [c for c in row.conditions if c["status"] != "True"]
         words = [f"{c['type']}={c['status']} ({c['reason']}): {c['message']}" for c in told]
+        if self.name and self._status(row) is None:
+            has = ", ".join(c["type"] for c in row.conditions) or "none"
+            words.append(f"it has no condition {self.name}, but {has}")
         if row.observed_generation < row.generation:
             words.insert(0, "the last change is not reconciled yet")
         return "; ".join([f"phase {row.phase}", *words])
+
+    def _status(self, row: DesiredState) -> str | None:
+        """Of the condition that is waited for; None: the object has none of this type."""
+        condition = find_condition(row.conditions, self.name)
+        if condition is not None:
+            return str(condition["status"])
+        return ("True" if row.phase in READY_PHASES else "False") if self.name == "Ready" else None
 
 
 class ObjectView(ApiView):

@@ -105,6 +105,39 @@ def test_every_kind_can_be_waited_for(api, world, kind):
     assert api.get(f"/api/v1/{place}/{rows[kind].pk}/wait?for=phase=Ready&timeout=0").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("kind", "phase", "other"),
+    [
+        ("clusters", "Connected", "Disconnected"),
+        ("network-topologies", "Ready", "Failed"),
+        ("node-pools", "Ready", "Empty"),
+        ("org-unit/departments", "Ready", "NotReady"),
+        ("org-unit/projects", "Ready", "NotReady"),
+    ],
+)
+def test_the_phase_says_whether_a_kind_is_ready_that_has_no_such_condition(api, world, kind, phase, other):
+    row = {
+        "clusters": world.cluster, "network-topologies": world.topology, "node-pools": world.pool,
+        "org-unit/departments": world.department, "org-unit/projects": world.project,
+    }[kind]  # fmt: skip
+    url = f"/api/v1/{kind}/{row.pk}/wait?timeout=0&for=condition=Ready"
+    synced = {**READY, "type": "Synced"}
+    settle(row, synced, phase=phase)
+    assert (api.get(url).status_code, api.get(f"{url}=False").status_code) == (200, 408)
+
+    settle(row, synced, {**NOT_READY, "type": "Accepted", "message": "The name is taken."}, phase=other)
+    answer = api.get(url)
+    assert (answer.status_code, api.get(f"{url}=False").status_code) == (408, 200)
+    assert f"phase {other}; Accepted=False (Unschedulable): The name is taken." in answer.json()["details"]
+
+
+def test_a_condition_that_the_object_does_not_have_is_named_with_those_that_it_has(api, world):
+    settle(world.project, {**READY, "type": "Synced"}, phase="Ready")
+    answer = api.get(f"/api/v1/org-unit/projects/{world.project.pk}/wait?for=condition=Sinced&timeout=0")
+    assert answer.status_code == 408
+    assert "it has no condition Sinced, but Synced" in answer.json()["details"]
+
+
 def test_what_is_invisible_cannot_be_waited_for(client_of, outsider, world):
     for word in ("wait?for=delete", "watch"):
         assert client_of(outsider).get(f"/api/v1/workloads/{world.running.pk}/{word}").status_code == 404
