@@ -13,8 +13,9 @@ from typing import IO
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import DatabaseError
 
-from controlplane import health, prepare, processes, simulated
+from controlplane import health, jobs, prepare, processes, simulated
 from controlplane.celery import app
 from controlplane.prepare import CannotStart
 from controlplane.reconcilers import RECONCILERS
@@ -63,7 +64,6 @@ class Installation:
             supervisor.use(MUSTER_SIMULATOR_DIR=str(default.kubeconfig.parent))
         call_command("migrate", verbosity=0, interactive=False)
         compile_catalogue()
-        _free_rows_of_last_run()
         administrator, password = prepare.ensure_administrator()
         web = supervisor.start(Child("web", processes.web(self._host, self._port)))
         self._await(supervisor, cluster, default.is_ready)
@@ -110,8 +110,19 @@ class Installation:
 
     def _start_workers(self, supervisor: Supervisor) -> None:
         supervisor.start(Child("watcher", processes.watcher()))
-        supervisor.start(Child("worker", processes.worker(), parting=signal.SIGKILL))
+        supervisor.start(Child("worker", processes.worker(), parting=signal.SIGKILL, prepare=self._free_leases))
         supervisor.start(Child("beat", processes.beat()))
+
+    def _free_leases(self) -> None:
+        """On a database of its own nobody but the worker before can hold a lease: what it was at is due at once."""
+        if os.environ.get("DATABASE_URL"):
+            return
+        try:
+            jobs.break_all()
+            for reconciler in RECONCILERS:
+                leases.break_all(reconciler.model)
+        except DatabaseError as error:
+            self._say(f"What the last worker was at waits until its leases run out: {error}.")
 
     def _await(
         self, supervisor: Supervisor, child: Child, ready: Callable[[], bool], lacking: Callable[[], str] = str
@@ -163,10 +174,3 @@ def _answers(port: int, path: str, host: str = "127.0.0.1") -> bool:
 def _lacking() -> str:
     """The parts that are not healthy, those included without which the rest does its job; empty when all are."""
     return " ".join(f"{part.name}: {part.message}" for part in health.parts() if not part.healthy)
-
-
-def _free_rows_of_last_run() -> None:
-    """On a database of its own nobody else can hold a lease: what a killed worker held is due at once."""
-    if not os.environ.get("DATABASE_URL"):
-        for reconciler in RECONCILERS:
-            leases.break_all(reconciler.model)

@@ -26,6 +26,8 @@ SLOW_SECONDS = 5.0
 # After this long a cluster's task counts as dead with its worker, and the next tick sends another one. Should it live
 # after all, the rows' own leases keep the two apart.
 CLUSTER_LEASE = leases.LEASE / 2
+# A tick takes milliseconds; one that died with its worker must not keep the next ones from being done.
+TICK_LEASE = timedelta(seconds=3 * TICK_SECONDS)
 BATCH = 50
 CLUSTER_JOB = "reconcile.cluster/"
 
@@ -45,7 +47,7 @@ def reconcile_tick() -> int:
     One query per kind of row, whatever their number.
     """
     interval = timedelta(seconds=TICK_SECONDS * 0.8)
-    with jobs.lease("reconcile.tick", at_most=timedelta(seconds=60), not_sooner_than=interval) as ours:
+    with jobs.lease("reconcile.tick", at_most=TICK_LEASE, not_sooner_than=interval) as ours:
         clusters = _clusters_with_due_rows() if ours else []
     for cluster in clusters:
         reconcile_cluster.apply_async((cluster,), expires=60)

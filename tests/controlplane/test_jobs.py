@@ -1,5 +1,6 @@
 """Leases on jobs: two beats, repeated tasks, holders that died."""
 
+import uuid
 from datetime import timedelta
 
 import time_machine
@@ -61,3 +62,16 @@ def test_a_failing_job_frees_its_lease(db):
         pass
 
     assert jobs.taken("j") == frozenset()
+
+
+def test_breaking_all_frees_what_a_killed_worker_held_and_keeps_intervals(db):
+    hour = timedelta(hours=1)
+    Job.objects.create(name="held", token=uuid.uuid4(), started_at=timezone.now(), until=timezone.now() + hour)
+
+    assert jobs.break_all() == 1
+
+    assert jobs.taken("") == frozenset()
+    with jobs.lease("held", at_most=MINUTE, not_sooner_than=MINUTE) as too_soon:
+        assert not too_soon
+    with jobs.lease("held", at_most=MINUTE) as ours:
+        assert ours

@@ -39,6 +39,7 @@ READS: dict[str, dict[str, Any]] = {
 STATES = {"node-lost", "label-removed", "gpu-unhealthy", "exporter-down", "namespace-stuck", "image-not-pullable"}
 PARTS = {"operator-down", "conversion-down"}
 SECONDS = 120
+LEASE_SECONDS = 120
 UNPULLED = "registry.example/cannot-be-pulled:1.3.0"
 OLDER = "v1alpha1"
 
@@ -47,7 +48,7 @@ OLDER = "v1alpha1"
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     stack = Stack(tmp_path_factory.mktemp("switches"))
     try:
-        yield stack.start(MUSTER_RELIST_SECONDS="15")
+        yield stack.start(MUSTER_RELIST_SECONDS="15", MUSTER_LEASE_SECONDS=str(LEASE_SECONDS))
     finally:
         stack.stop()
 
@@ -76,6 +77,20 @@ def test_a_row_that_cannot_be_written_says_why_and_is_written_once_it_can(
     wait_until(lambda: ask(stack, "GET", path)["phase"] == "Ready", f"the topology to be ready after {fault}", SECONDS)
     found = [each for each in cluster.objects("topologies") if each["metadata"]["name"] == fault]
     assert [each["metadata"]["generation"] for each in found] == [1]
+    delete(stack, path)
+
+
+def test_what_a_killed_worker_was_at_does_not_wait_until_its_lease_runs_out(
+    stack: Stack, cluster: SimulatedCluster
+) -> None:
+    cluster.switch_on("api-slow", delay=30)
+    path = make_topology(stack, "held")
+    wait_until(lambda: ("topology_networktopology", "held") in leased(stack), "a worker to be at the topology")
+
+    stack.kill("worker")
+    cluster.clear()
+
+    wait_until(lambda: ask(stack, "GET", path)["phase"] == "Ready", "the next worker to write it", LEASE_SECONDS - 20)
     delete(stack, path)
 
 
@@ -202,6 +217,11 @@ def ask(stack: Stack, method: str, path: str, body: Any = None, status: int = 20
 def delete(stack: Stack, path: str) -> None:
     """Accepted or done."""
     assert stack.ask("DELETE", f"/api{path}").status in (202, 204)
+
+
+def leased(stack: Stack) -> set[tuple[str, str]]:
+    """Tables and names of the rows that a worker is at."""
+    return {(lease[0], lease[2]) for lease in stack.leases() if lease[0] != "job"}
 
 
 def make_topology(stack: Stack, name: str) -> str:
