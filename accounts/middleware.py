@@ -14,8 +14,8 @@ from django.utils.translation import activate, get_language
 from accounts.audit import record_attempt
 from accounts.models import User
 from accounts.requests import attempt_of
+from core.api import runai
 from core.api.errors import status_body
-from core.middleware import API_PREFIX
 
 WRITES = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
 
@@ -93,6 +93,6 @@ class TemporaryPasswordMiddleware:
             return None
         if match.view_name in self.ALLOWED:
             return None
-        if request.path.startswith(API_PREFIX):
+        if request.path.startswith(runai.PREFIXES):
             return JsonResponse(status_body(403, details="Choose a password of your own first."), status=403)
         return redirect("accounts:own-password")

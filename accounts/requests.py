@@ -8,6 +8,7 @@ from rest_framework.request import Request
 
 from accounts.audit import Actor, Attempt
 from accounts.models import AccessKey, User, UserKind
+from core.api import runai
 from core.errors import NotPermitted
 
 
@@ -45,7 +46,7 @@ def attempt_of(request: HttpRequest | Request, subject: str, subject_type: str =
 
 def source_of(request: HttpRequest) -> str:
     """`page` or `api`."""
-    return "api" if request.path.startswith("/api/") else "page"
+    return "api" if request.path.startswith(runai.PREFIXES) else "page"
 
 
 def address_of(request: HttpRequest) -> str:

@@ -11,7 +11,6 @@ from clusters.selectors import chosen_cluster
 from controlplane.overview import context as overview_context
 from core.api import runai
 from core.api.errors import status_body
-from core.middleware import API_PREFIX
 
 
 @require_GET
@@ -47,6 +46,6 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500 in the shape that the asker understands; the log has the traceback."""
-    if request.path.startswith(API_PREFIX):
+    if request.path.startswith(runai.PREFIXES):
         return JsonResponse(status_body(500), status=500)
     return HttpResponseServerError(get_template("500.html").render())

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 from django.utils.deprecation import MiddlewareMixin
 
+from core.api import runai
 from core.api.errors import error_body
 from core.errors import DatabaseFailed, MusterError, NotFound, NotPermitted
 
@@ -17,7 +18,6 @@ log = structlog.get_logger(__name__)
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 REQUEST_ID_HEADER = "X-Request-ID"
-API_PREFIX = "/api/"
 
 
 class RequestIdMiddleware(MiddlewareMixin):
@@ -61,7 +61,7 @@ class ErrorPagesMiddleware(MiddlewareMixin):
         if not isinstance(exception, MusterError):
             return None
         request.refusal = exception.message  # type: ignore[attr-defined]  # for the audit log
-        if request.path.startswith(API_PREFIX):
+        if request.path.startswith(runai.PREFIXES):
             return JsonResponse(error_body(exception), status=exception.code)
         return render(request, _template(exception), {"exception": exception}, status=exception.code)
 

@@ -175,6 +175,15 @@ def test_refusals_by_a_token_are_on_record_with_who_sent_it(viewer, cluster):
     assert entry.reason == "You do not have the right cluster:delete."
 
 
+def test_a_change_by_rest_is_on_record_as_such_on_paths_outside_api_too(admin, client_of):
+    body = '{"key": "api.require-if-match", "value": false}'
+
+    assert client_of(admin).put("/v1/k8s/setting", body, content_type="application/json").status_code == 200
+
+    entry = AuditEntry.objects.get()
+    assert (entry.source, entry.path) == ("api", "/v1/k8s/setting")
+
+
 @pytest.mark.parametrize(
     "came",
     [

@@ -33,7 +33,8 @@ def test_a_new_user_signs_in_with_a_temporary_password_and_must_choose_another(p
 
     client.post("/account/login", {"email": "lin@example.org", "password": password})
     assert client.get("/workloads/").headers["Location"] == "/account/password"
-    assert client.get("/api/v1/authorization/permissions").status_code == 403
+    for path in ("/api/v1/authorization/permissions", "/v1/k8s/setting"):
+        assert client.get(path).status_code == 403
 
     weak = client.post("/account/password", {"currentPassword": password, "newPassword": "short"})
     assert weak.status_code == 422

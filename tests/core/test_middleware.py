@@ -64,15 +64,19 @@ def test_what_the_api_cannot_read_is_answered_in_the_one_shape(admin, client_of)
         assert (answer.status_code, answer.json()["code"], answer.json()["message"]) == (400, 400, "Bad request")
 
 
-def test_a_programming_error_in_the_api_is_answered_in_the_one_shape(admin, client_of, monkeypatch):
+@pytest.mark.parametrize(
+    ("path", "broken"),
+    [("/api/v1/nodes", "clusters.api.views.sort"), ("/v1/k8s/setting", "controlplane.api_settings.is_on")],
+)
+def test_a_programming_error_in_the_api_is_answered_in_the_one_shape(admin, client_of, monkeypatch, path, broken):
     def breaks(*args, **kwargs):
         raise KeyError("secret detail")
 
-    monkeypatch.setattr("clusters.api.views.sort", breaks)
+    monkeypatch.setattr(broken, breaks)
     client = client_of(admin)
     client.raise_request_exception = False
 
-    answer = client.get("/api/v1/nodes")
+    answer = client.get(path)
 
     assert answer.status_code == 500
     assert answer.json() == {"code": 500, "message": "Something went wrong."}
