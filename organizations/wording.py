@@ -23,6 +23,11 @@ SENTENCES: Mapping[tuple[str, str], Text] = {
     ("Accepted", "NameTaken"): gettext_lazy(
         "An object of this name was made by somebody else (%(madeBy)s); Muster leaves it alone."
     ),
+    ("Accepted", "Unlabelled"): gettext_lazy(
+        "The namespace %(name)s exists and nothing in it says who made it. If it is this project’s own, somebody took "
+        "its labels off: give it back with “kubectl label namespace %(name)s %(label)s”. If it is not, make the "
+        "project with “use the existing namespace”, or with another namespace."
+    ),
     ("NamespaceReady", "Terminating"): gettext_lazy("The namespace %(name)s is being deleted by somebody."),
     ("SecretsReady", "Applied"): gettext_lazy("The secrets are as defined here."),
     ("SecretsReady", "NameTaken"): gettext_lazy(

@@ -168,10 +168,15 @@ _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("Bound", "NameTaken"): gettext_lazy("A ClusterTopologyBinding %(name)s of somebody else (%(madeBy)s) exists."),
     ("Bound", "KeyTooLong"): gettext_lazy("The label key %(key)s is longer than Grove takes (63 characters)."),
     ("TopologyMismatch", "TopologyMatch"): gettext_lazy("Every GPU node has the labels of the attached topology."),
-    ("TopologyMismatch", "TopologyMismatch"): gettext_lazy("GPU nodes outside topology %(topology)s: %(nodes)s."),
-    ("Overlap", "PoolsOverlap"): gettext_lazy("Other pools match the same nodes: %(pools)s. Nodes: %(nodes)s."),
-    ("UnknownPools", "LabelWithoutPool"): gettext_lazy("Nodes carry the label of a pool that is not here: %(nodes)s."),
-    ("LabelsOwned", "HeldByOthers"): gettext_lazy("Somebody else holds the pool label on %(nodes)s."),
+    ("TopologyMismatch", "TopologyMismatch"): gettext_lazy(
+        "GPU nodes outside topology %(topology)s, each with the labels that it lacks: %(told)s."
+    ),
+    ("Overlap", "PoolsOverlap"): gettext_lazy(
+        "Other pools match the same nodes: %(pools)s. Nodes: %(nodes)s. Each node counts for the older pool alone: "
+        "%(holders)s."
+    ),
+    ("UnknownPools", "LabelWithoutPool"): gettext_lazy("Nodes carry the label of a pool that is not here: %(told)s."),
+    ("LabelsOwned", "HeldByOthers"): gettext_lazy("Somebody else holds the pool label on %(told)s."),
 }
 
 # Why a reconcile failed, by the reason of its error; what the cluster said of it is the message.

@@ -6,15 +6,29 @@ from clusters.drift import differences, is_ours, made_by, owner_of
 from clusters.kinds import NAMESPACE
 from clusters.kube.errors import NameTaken
 from clusters.kube.gateway import Gateway, Manifest
-from clusters.names import MANAGED_BY, MANAGED_BY_LABEL
+from clusters.names import MANAGED_BY, MANAGED_BY_LABEL, OWNER_LABEL
 from core.conditions import Condition, find
 from organizations.manifests import ADOPTED_LABEL, namespace_manifest, released_namespace_manifest
 from organizations.models import Project
 from organizations.rendering import owner_value
 
 
+class Unlabelled(Exception):
+    """The namespace names nobody as its owner or maker: whether it is the project's, an admin alone can tell."""
+
+    def __init__(self, project: Project) -> None:
+        self.name = project.namespace
+        self.label = f"{OWNER_LABEL}={owner_value(project)}"
+        super().__init__(
+            f"The namespace {self.name} exists and nothing in it says who made it. If it is this project's own, "
+            f"somebody took its labels off: give it back with “kubectl label namespace {self.name} {self.label}”. "
+            "If it is not, make the project with “use the existing namespace”, or with another namespace."
+        )
+
+
 def sync_namespace(project: Project, gateway: Gateway) -> Condition:
-    """Make the namespace ours. Raises `NameTaken` where it is somebody else's and adoption was not asked for."""
+    """Make the namespace ours. Raises `NameTaken` where it is somebody else's and adoption was not asked for, and
+    `Unlabelled` where it may be ours as well as somebody else's."""
     name, owner = project.namespace, owner_value(project)
     live = gateway.get(NAMESPACE, name)
     if live is not None and "deletionTimestamp" in live["metadata"]:
@@ -36,12 +50,15 @@ def _check_adoptable(project: Project, live: Manifest) -> None:
     name, other = project.namespace, owner_of(live)
     if other:
         raise NameTaken(f"The namespace {name} belongs to {other}.", made_by=other)
-    if not project.adopts_namespace:
-        raise NameTaken(
-            f"The namespace {name} exists already and was made by {made_by(live)}. "
-            "Make the project with “use the existing namespace”, or with another namespace.",
-            made_by=made_by(live),
-        )
+    if project.adopts_namespace:
+        return
+    if made_by(live) == "unknown":
+        raise Unlabelled(project)
+    raise NameTaken(
+        f"The namespace {name} exists already and was made by {made_by(live)}. "
+        "Make the project with “use the existing namespace”, or with another namespace.",
+        made_by=made_by(live),
+    )
 
 
 def _was_robbed(project: Project, live: Manifest) -> bool:

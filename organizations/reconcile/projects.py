@@ -10,7 +10,7 @@ from core.conditions import Condition
 from core.reconciling import RESYNC, Outcome
 from organizations.models import Project
 from organizations.quota_rows import ensure_quota_rows, queue_names
-from organizations.reconcile.namespaces import remove_namespace, sync_namespace
+from organizations.reconcile.namespaces import Unlabelled, remove_namespace, sync_namespace
 from organizations.reconcile.queues import (
     SOON,
     Parents,
@@ -38,6 +38,9 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
     except NameTaken as error:
         arguments = (("madeBy", error.made_by),)
         return Outcome("NotReady", (Condition("Accepted", "False", "NameTaken", error.message, arguments=arguments),))
+    except Unlabelled as error:
+        arguments = (("name", error.name), ("label", error.label))
+        return Outcome("NotReady", (Condition("Accepted", "False", "Unlabelled", str(error), arguments=arguments),))
     conditions = [Condition("Accepted", "True", "Accepted", "The project can be written."), namespace]
     if namespace.status == "True":
         conditions += sync_secrets(project, gateway)

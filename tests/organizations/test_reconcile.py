@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from clusters import kinds
@@ -7,17 +5,12 @@ from clusters.kube.errors import Forbidden, Unavailable
 from clusters.kube.fake import FakeGateway
 from clusters.names import OWNER_LABEL
 from core.desired import request_deletion
-from core.reconciling import Outcome
-from organizations.models import Department, Project, ProjectSecret
+from organizations.models import Department, Project
 from organizations.reconcile import reconcile_department, reconcile_project, sync_department, sync_project
-from organizations.secrets import encrypt
+from tests.organizations.outcomes import add_secret, condition
 from topology.models import NodePool
 
 DOWN = Unavailable("no answer")
-
-
-def condition(outcome: Outcome, type_: str) -> Any:
-    return next((c for c in outcome.conditions if c.type == type_), None)
 
 
 @pytest.fixture
@@ -94,7 +87,7 @@ def test_trap_33_a_cycle_made_by_hand_is_taken_apart_from_above(
 
 
 def test_second_run_writes_nothing(both: tuple[Department, Project], gateway: FakeGateway) -> None:
-    _secret(both[1])
+    add_secret(both[1])
     written = []
     for _run in range(2):
         sync_department(both[0], gateway)
@@ -165,100 +158,6 @@ def test_a_foreign_queue_of_the_name_is_left_alone_and_named(
     assert "helm" in condition(department, "Accepted").message
     assert condition(project, "QueuesReady").reason == "ParentForeign"
     assert gateway.names(kinds.KAI_QUEUE) == ["research"]
-
-
-def namespace(gateway: FakeGateway, name: str) -> None:
-    gateway.put(kinds.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-
-
-def test_an_existing_namespace_is_not_taken_without_being_asked(project: Project, gateway: FakeGateway) -> None:
-    namespace(gateway, "runai-assistant")
-
-    outcome = sync_project(project, gateway)
-
-    assert condition(outcome, "Accepted").reason == "NameTaken"
-    assert gateway.writes == []
-    assert sync_project(request_deletion(project), gateway).gone
-    assert "runai-assistant" in gateway.names(kinds.NAMESPACE)
-
-
-def test_an_adopted_namespace_is_used_and_stays_when_the_project_goes(project: Project, gateway: FakeGateway) -> None:
-    namespace(gateway, "runai-assistant")
-    project.adopts_namespace = True
-    _secret(project)
-    sync_department(project.department, gateway)
-
-    outcome = sync_project(project, gateway)
-    gone = sync_project(request_deletion(_saved(project)), gateway)
-
-    assert condition(outcome, "NamespaceReady").reason == "Adopted"
-    assert gone.gone
-    live = gateway.object(kinds.NAMESPACE, "runai-assistant")
-    assert live["metadata"].get("labels", {}) == {}
-    assert gateway.names(kinds.SECRET, "runai-assistant") == []
-    assert gateway.names(kinds.KAI_QUEUE) == ["research"]
-
-
-def test_a_namespace_that_is_being_deleted_by_somebody_is_waited_for(project: Project, gateway: FakeGateway) -> None:
-    sync_department(project.department, gateway)
-    sync_project(project, gateway)
-    gateway.edit(kinds.NAMESPACE, "runai-assistant", metadata={"finalizers": ["x/y"]})
-    gateway.delete(kinds.NAMESPACE, "runai-assistant")
-
-    outcome = sync_project(project, gateway)
-    gateway.release(kinds.NAMESPACE, "runai-assistant")
-
-    assert (outcome.phase, condition(outcome, "NamespaceReady").reason) == ("NotReady", "Terminating")
-    assert sync_project(project, gateway).phase == "Ready"
-
-
-def robbed_namespace(project: Project, gateway: FakeGateway) -> None:
-    """Its namespace, made by Muster, then without a label of Muster's; what was found last is on the row."""
-    sync_department(project.department, gateway)
-    made = sync_project(project, gateway)
-    told = [{"type": c.type, "status": c.status, "reason": c.reason} for c in made.conditions]
-    Project.objects.filter(pk=project.pk).update(conditions=told)
-    project.refresh_from_db()
-    gateway.edit(kinds.NAMESPACE, project.namespace, metadata={"labels": None})
-
-
-def test_a_namespace_that_lost_every_label_of_ours_gets_them_back(project: Project, gateway: FakeGateway) -> None:
-    robbed_namespace(project, gateway)
-
-    outcome = sync_project(project, gateway)
-
-    assert (outcome.phase, condition(outcome, "NamespaceReady").reason) == ("Ready", "Created")
-    assert "muster.dev/owner" in gateway.object(kinds.NAMESPACE, "runai-assistant")["metadata"]["labels"]
-
-
-def test_a_namespace_without_any_label_of_ours_goes_with_its_project(project: Project, gateway: FakeGateway) -> None:
-    robbed_namespace(project, gateway)
-
-    assert sync_project(request_deletion(project), gateway).gone
-    assert "runai-assistant" not in gateway.names(kinds.NAMESPACE)
-
-
-def test_a_namespace_that_somebody_made_in_place_of_ours_is_left_alone(project: Project, gateway: FakeGateway) -> None:
-    robbed_namespace(project, gateway)
-    gateway.delete(kinds.NAMESPACE, "runai-assistant")
-    labels = {"kubernetes.io/metadata.name": "runai-assistant"}
-    gateway.put(kinds.NAMESPACE, {"metadata": {"name": "runai-assistant", "labels": labels}})
-
-    assert condition(sync_project(project, gateway), "Accepted").reason == "NameTaken"
-    assert sync_project(request_deletion(project), gateway).gone
-    assert "runai-assistant" in gateway.names(kinds.NAMESPACE)
-
-
-def _saved(project: Project) -> Project:
-    Project.objects.filter(pk=project.pk).update(adopts_namespace=project.adopts_namespace)
-    return project
-
-
-def _secret(project: Project) -> ProjectSecret:
-    content = {"HF_TOKEN": "hf_abc", "token": "hf_abc"}
-    return ProjectSecret.objects.create(
-        project=project, name="hf-token-secret", kind="hugging-face", keys=sorted(content), content=encrypt(content)
-    )
 
 
 def test_usage_is_read_back_in_the_units_of_the_quota(department: Department, gateway: FakeGateway) -> None:
@@ -342,7 +241,7 @@ def test_without_kai_the_condition_says_what_is_missing(department: Department, 
 @pytest.mark.parametrize("fault", ["fail_at", "lose_answer_at"])
 @pytest.mark.parametrize("deleting", [False, True])
 def test_row_25_converges_after_any_call_fails(project: Project, fault: str, deleting: bool) -> None:
-    _secret(project)
+    add_secret(project)
     for k in range(1, 26):
         fake = FakeGateway()
         sync_department(project.department, fake)

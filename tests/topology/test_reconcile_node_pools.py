@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from clusters import kinds
 from clusters.kube.errors import Unavailable
@@ -11,12 +12,18 @@ from core.reconciling import Outcome
 from tests.topology.conftest import labels, put_node
 from topology.models import NetworkTopology, NodePool
 from topology.reconcile import reconcile_node_pool, sync_node_pool
+from topology.wording import condition_item
 
 DOWN = Unavailable("no answer")
 
 
 def condition(outcome: Outcome, type_: str) -> Any:
     return next((c for c in outcome.conditions if c.type == type_), None)
+
+
+def told_in_chinese(found: Any) -> str:
+    with translation.override("zh-hans"):
+        return str(condition_item(found.as_dict())["text"])
 
 
 @pytest.fixture
@@ -134,6 +141,7 @@ def test_labels_that_somebody_else_holds_are_left_alone_and_named(pool: NodePool
     held = condition(outcome, "LabelsOwned")
     assert dict(held.arguments)["nodes"] == "gpu-1,gpu-3"
     assert "gpu-1 (kubectl-label)" in held.message
+    assert "gpu-1 (kubectl-label)" in told_in_chinese(held)
 
 
 @pytest.mark.usefixtures("nodes")
@@ -147,6 +155,7 @@ def test_rows_25_and_39_the_mismatch_names_the_node_and_its_missing_label(
     mismatch = condition(outcome, "TopologyMismatch")
     assert (mismatch.status, dict(mismatch.arguments)["nodes"]) == ("True", "gpu-2")
     assert "gpu-2 lacks topology.kubernetes.io/rack" in mismatch.message
+    assert "gpu-2 (topology.kubernetes.io/rack)" in told_in_chinese(mismatch)
     assert outcome.phase == "Ready"
 
 
@@ -179,6 +188,7 @@ def test_nodes_with_the_label_of_no_pool_are_named_on_the_default_pool(
 
     assert (found.status, dict(found.arguments)["nodes"]) == ("True", "gpu-1")
     assert f"gpu-1 ({value})" in found.message
+    assert f"gpu-1 ({value})" in told_in_chinese(found)
 
 
 def test_row_13_a_pool_that_matches_nothing_is_empty(pool: NodePool, gateway: FakeGateway) -> None:
@@ -208,6 +218,8 @@ def test_row_12_two_pools_on_one_node_are_named_and_the_older_takes_it(pool: Nod
         overlap = condition(outcome, "Overlap")
         assert {"gold", "h200"} <= set(overlap.message.replace(",", " ").split())
         assert dict(overlap.arguments)["nodes"] == "gpu-1"
+        assert dict(overlap.arguments)["holders"] == "h200"
+        assert "h200" in told_in_chinese(overlap)
     assert len(gateway.writes) == 4  # 2 labels, 2 shards: the pools do not fight
 
 

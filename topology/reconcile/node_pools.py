@@ -92,7 +92,8 @@ def _label_conditions(pool: NodePool, found: Labelled) -> list[Condition]:
     if found.foreign:
         named = ", ".join(f"{node} ({manager})" for node, manager in _first(found.foreign))
         message = f"Somebody else holds the label {NODE_POOL_LABEL} on {named}; Muster leaves it alone."
-        conditions.append(_about("LabelsOwned", "False", "HeldByOthers", message, list(found.foreign)))
+        told = _told(_first(found.foreign))
+        conditions.append(_about("LabelsOwned", "False", "HeldByOthers", message, list(found.foreign), told=told))
     if found.shared:
         pools = sorted({name for names in found.shared.values() for name in names})
         nodes = ", ".join(node for node, _names in _first(found.shared))
@@ -101,8 +102,8 @@ def _label_conditions(pool: NodePool, found: Labelled) -> list[Condition]:
             f"The node pools {', '.join([pool.name, *pools])} match the same nodes: {nodes}. "
             f"Each node counts for one pool only, the older one: {', '.join(holders)}."
         )
-        condition = _about("Overlap", "True", "PoolsOverlap", message, list(found.shared), pools=", ".join(pools))
-        conditions.append(condition)
+        more = {"pools": ",".join(pools), "holders": ",".join(holders)}
+        conditions.append(_about("Overlap", "True", "PoolsOverlap", message, list(found.shared), **more))
     return conditions
 
 
@@ -118,7 +119,7 @@ def _unknown_pools(pool: NodePool, gateway: Gateway) -> list[Condition]:
         return []
     named = ", ".join(f"{node} ({value})" for node, value in _first(lost))
     message = f"Nodes carry {NODE_POOL_LABEL} of a pool that Muster does not know: {named}. No pool of Muster has them."
-    return [_about("UnknownPools", "True", "LabelWithoutPool", message, list(lost))]
+    return [_about("UnknownPools", "True", "LabelWithoutPool", message, list(lost), told=_told(_first(lost)))]
 
 
 def _mismatch(pool: NodePool, members: Sequence[Manifest]) -> list[Condition]:
@@ -130,22 +131,30 @@ def _mismatch(pool: NodePool, members: Sequence[Manifest]) -> list[Condition]:
     for node in members:
         lacking = [key for key in topology.levels if not labels_of(node).get(key)]
         if lacking and _has_gpus(node):
-            missing[node["metadata"]["name"]] = ", ".join(lacking)
+            missing[node["metadata"]["name"]] = ",".join(lacking)
     if not missing:
         message = f"Every GPU node of the pool carries the labels of topology {topology.name}."
         return [Condition("TopologyMismatch", "False", "TopologyMatch", message)]
-    named = "; ".join(f"{node} lacks {keys}" for node, keys in _first(missing))
+    named = "; ".join(f"{node} lacks {keys.replace(',', ', ')}" for node, keys in _first(missing))
     message = f"{len(missing)} nodes are outside topology {topology.name}: {named}."
     if len(missing) == 1:
         message = f"1 node is outside topology {topology.name}: {named}."
-    names = list(missing)
-    return [_about("TopologyMismatch", "True", "TopologyMismatch", message, names, topology=topology.name)]
+    more = {"topology": topology.name, "told": _told(_first(missing))}
+    return [_about("TopologyMismatch", "True", "TopologyMismatch", message, list(missing), **more)]
 
 
 def _about(type_: str, status: Status, reason: str, message: str, nodes: Sequence[str], **more: str) -> Condition:
-    """A condition that names nodes: all in `arguments`, comma-separated, for pages and the API."""
+    """A condition that names nodes: all in `arguments`, comma-separated, for pages and the API.
+
+    `told` among `more` says of the first ones what the message says of them, for sentences of other languages.
+    """
     arguments = (("nodes", ",".join(nodes)), ("count", str(len(nodes))), *more.items())
     return Condition(type_, status, reason, message, arguments=arguments)
+
+
+def _told(named: Sequence[tuple[str, object]]) -> str:
+    """Each node with what is said of it, without a word of any language."""
+    return "; ".join(f"{node} ({said})" for node, said in named)
 
 
 def _first(named: Mapping[str, object]) -> list[tuple[str, object]]:
