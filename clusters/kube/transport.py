@@ -17,7 +17,7 @@ import msgspec
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import HTTPError, NewConnectionError, ProtocolError
 from urllib3.util import Timeout
 
 from clusters.addresses import is_refused
@@ -241,6 +241,8 @@ def is_absent_object(error: GatewayError) -> bool:
 def _reason(error: Exception) -> str:
     if isinstance(error, Endless):
         return f"What the API server says cannot be used: {error}."
+    if isinstance(error, ProtocolError):
+        return "The API server ended the connection before its answer was whole."
     text = str(getattr(error, "reason", None) or error)
     if isinstance(error, NewConnectionError):
         text = text.partition("): ")[2] or text  # without the connection's own name

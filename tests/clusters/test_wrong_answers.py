@@ -105,6 +105,31 @@ def test_a_page_is_told_in_words_and_not_shown(serve: Serve, status: int) -> Non
     assert caught.value.message == f"A page came instead of an API server's answer (HTTP {status})."
 
 
+def silent(exchange: Exchange) -> None:
+    """The connection ends without a byte of an answer."""
+    exchange.handler.close_connection = True
+
+
+BROKEN = {
+    "no answer": silent,
+    "half a length": lambda exchange: exchange.break_off(b'{"kind": "PodList"'),
+    "no length": lambda exchange: exchange.break_off(),
+    "a cut chunk": lambda exchange: exchange.events(("ADDED", queue()), end=False),
+}
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN)
+def test_a_connection_that_ends_too_early_is_told_in_words(serve: Serve, answer: Answer) -> None:
+    def cut(exchange: Exchange) -> None:
+        answer(exchange)
+        exchange.handler.close_connection = True
+
+    with pytest.raises(errors.Unavailable) as caught:
+        serve(cut).get(KAI_QUEUE, "team-a")
+
+    assert caught.value.message == "The API server ended the connection before its answer was whole."
+
+
 def test_both_404s_of_an_api_server_keep_their_meaning(serve: Serve) -> None:
     absent = serve(lambda exchange: exchange.error(404, "NotFound", 'queues "team-a" not found'))
     unserved = serve(lambda exchange: exchange.raw(b"404 page not found\n", 404))
