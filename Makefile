@@ -10,6 +10,9 @@ ROOM = [ "$$(df -Pm . | awk 'NR == 2 { print $$4 }')" -ge 400 ] || { echo "The d
 # What touches the database; the rest of the suite can't differ between SQLite and PostgreSQL.
 DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts tests/api
 
+# What Python compiled is kept: a run of the tests starts dozens of processes that would each compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run setup test test-all check openapi fix bench cluster cluster-up cluster-down lock clean
 
