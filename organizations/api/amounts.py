@@ -62,15 +62,21 @@ def _read_item(item: Any, place: str, pools: Mapping[int, NodePool]) -> QuotaInp
 
 def _pool(given: Any, place: str, pools: Mapping[int, NodePool]) -> NodePool:
     """By id; by name where only that is given; the default pool where nothing is."""
-    given = given if isinstance(given, dict) else {}
-    by_name = {pool.name: pool for pool in pools.values()}
-    id_, name = str(given.get("id") or ""), given.get("name")
-    found = pools.get(int(id_)) if id_.isascii() and id_.isdigit() and len(id_) < 19 else None
-    if not id_:
-        found = by_name.get(name if isinstance(name, str) else "default")
-    if found is None or name not in (None, found.name):
+    if not isinstance(given, dict | None):
+        raise InvalidInput.of(f"{place}.nodePool", "An object is required", "id, name")
+    given = given or {}
+    id_, name = given.get("id"), given.get("name")
+    if id_ in (None, ""):
+        found = next((pool for pool in pools.values() if pool.name == ("default" if name is None else name)), None)
+    else:
+        text = str(id_)
+        found = pools.get(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    if found is None:
         allowed = ", ".join(f"{pool.pk} ({pool.name})" for pool in pools.values())
-        raise InvalidInput.of(f"{place}.nodePool.id", "There is no such node pool", allowed)
+        field = "name" if id_ in (None, "") else "id"
+        raise InvalidInput.of(f"{place}.nodePool.{field}", "There is no such node pool", allowed)
+    if name not in (None, found.name):
+        raise InvalidInput.of(f"{place}.nodePool.name", f"The node pool {found.pk} has another name", found.name)
     return found
 
 

@@ -97,11 +97,12 @@ def test_a_project_is_listed_changed_and_deleted(api: Client, project: Project, 
         ({"memory": {"deserved": 1, "units": "GiB"}}, "resources[0].memory.units"),
         ({"gpu": []}, "resources[0].gpu"),
         ({"nodePool": {"id": "999"}}, "resources[0].nodePool.id"),
+        ({"nodePool": {"id": 0}}, "resources[0].nodePool.id"),
         ({"priority": "Urgent"}, "resources[0].priority"),
         ({"disk": {}}, "resources[0].disk"),
         ({"gpu": {"quota": 4}}, "resources[0].gpu.quota"),
         ({"cpu": {"deserved": 1, "units": "GB"}}, "resources[0].cpu.units"),
-        ({"nodePool": {"name": "elsewhere"}}, "resources[0].nodePool.id"),
+        ({"nodePool": {"name": "elsewhere"}}, "resources[0].nodePool.name"),
     ],
 )
 def test_row_3_bad_amounts_are_400_naming_the_field(api: Client, project: Project, resources: Any, field: str) -> None:
@@ -126,6 +127,17 @@ def test_row_3_minus_one_and_null_are_no_limit_and_zero_is_a_bound(
 
     assert answer.json()[0]["gpu"] == {"deserved": 4, "limit": None, "overQuotaWeight": 1}
     assert Quota.objects.get(project=project).gpu_limit == -1
+
+
+def test_a_pool_that_is_given_by_id_and_another_name_is_told_by_its_name(
+    api: Client, project: Project, default_pool: NodePool
+) -> None:
+    pool = {"id": str(default_pool.pk), "name": "elsewhere"}
+
+    answer = send(api, "patch", f"/api/v1/org-unit/projects/{project.pk}/resources", [{"nodePool": pool}])
+
+    fault = answer.json()["faults"][0]
+    assert (answer.status_code, fault["field"], fault["allowed"]) == (400, "resources[0].nodePool.name", "default")
 
 
 def test_memory_is_converted_from_its_unit(api: Client, project: Project) -> None:

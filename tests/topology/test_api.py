@@ -208,6 +208,14 @@ def test_row_26_the_default_pool_is_not_deleted(api: Client, default_pool: NodeP
         ({"schedulingConfiguration": {"minGuaranteedRuntime": "soon"}}, "minGuaranteedRuntime"),
         ({"schedulingConfiguration": []}, "schedulingConfiguration"),
         ({"placementStrategy": {"gpu": "pile"}}, "gpuPlacementStrategy"),
+        ({"placementStrategy": {"gpu": 1}}, "placementStrategy.gpu"),
+        (
+            {
+                "placementStrategy": {"cpu": "binpack", "gpu": "spread"},
+                "schedulingConfiguration": {"placementStrategy": {"cpu": "binpack", "gpu": "binpack"}},
+            },
+            "placementStrategy.gpu",
+        ),
         ({"gpuResourceOptimization": {"swapEnabled": True}}, "gpuResourceOptimization.swapEnabled"),
         ({"overProvisioningRatio": 2}, "overProvisioningRatio"),
         ({"topology": "x"}, "topology"),

@@ -198,19 +198,31 @@ def _read_scheduling(body: Mapping[str, Any], changes: NodePoolChanges) -> None:
         if value is not None and not isinstance(value, str):
             raise InvalidInput.of("schedulingConfiguration.minGuaranteedRuntime", "A string is required", "8h40m")
         changes["min_guaranteed_runtime"] = value or ""
-    for source, where in ((body, "placementStrategy"), (scheduling, "schedulingConfiguration.placementStrategy")):
-        strategy = _object(source, "placementStrategy")
-        check_keys(strategy, ("cpu", "gpu"), place=where)
-        if strategy.get("gpu") is not None:
-            changes["gpu_placement_strategy"] = _strategy(strategy["gpu"], f"{where}.gpu")
-        if strategy.get("cpu") is not None:
-            changes["cpu_placement_strategy"] = _strategy(strategy["cpu"], f"{where}.cpu")
+    other = "schedulingConfiguration.placementStrategy"
+    flat, nested = _strategies(body, "placementStrategy"), _strategies(scheduling, other)
+    faults = [
+        Fault(f"placementStrategy.{key}", f"{other}.{key} says otherwise", nested[key])
+        for key, value in flat.items()
+        if nested.get(key, value) != value
+    ]
+    if faults:
+        raise InvalidInput(faults)
+    said = flat | nested
+    if "gpu" in said:
+        changes["gpu_placement_strategy"] = said["gpu"]
+    if "cpu" in said:
+        changes["cpu_placement_strategy"] = said["cpu"]
 
 
-def _strategy(value: Any, field: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput.of(field, "A string is required", "binpack, spread")
-    return value
+def _strategies(source: Mapping[str, Any], place: str) -> dict[str, str]:
+    """What `placementStrategy` of the source says, by "cpu" and "gpu"; a null says nothing."""
+    strategy = _object(source, "placementStrategy")
+    check_keys(strategy, ("cpu", "gpu"), place=place)
+    said = {key: value for key, value in strategy.items() if value is not None}
+    for key, value in said.items():
+        if not isinstance(value, str):
+            raise InvalidInput.of(f"{place}.{key}", "A string is required", "binpack, spread")
+    return said
 
 
 def _object(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
