@@ -57,14 +57,24 @@ def test_a_rolled_back_change_is_never_told(heard):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_changed_spec_queues_one_hint(broker_url, default_pool):
+def test_a_changed_spec_queues_one_hint_after_the_commit(broker_url, default_pool):
     with transaction.atomic():
         change_spec(default_pool, {"label_value": "x"})
+        assert queued(broker_url) == []
 
     (message,) = queued(broker_url)
     assert [Redis.from_url(broker_url).llen(name) for name in ("metrics", "maintenance")] == [0, 0]
     assert message["headers"]["task"] == "reconcile.row"
     assert json.loads(message["headers"]["argsrepr"].replace("'", '"')) == ["topology.NodePool", str(default_pool.pk)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_spec_whose_change_was_undone_queues_no_hint(broker_url, default_pool):
+    with transaction.atomic():
+        change_spec(default_pool, {"label_value": "x"})
+        transaction.set_rollback(True)
+
+    assert queued(broker_url) == []
 
 
 @pytest.mark.django_db(transaction=True)

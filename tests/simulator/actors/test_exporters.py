@@ -10,7 +10,7 @@ from simulator.actors.exporters.dcgm import assign
 from simulator.actors.exporters.load import load_of
 from simulator.actors.quantities import devices
 from tests.simulator.actors.graphs import graph as disaggregated
-from tests.simulator.actors.graphs import worker
+from tests.simulator.actors.graphs import pod, worker
 
 
 def graph() -> dict:
@@ -63,6 +63,26 @@ def test_exactly_the_gpus_of_running_pods_are_busy_and_named(play):
         assert all(used[gpu] + free[gpu] == 81559 for gpu in used)
         for name in ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"):
             assert len(metrics[name]) == 8
+
+    play(scenario)
+
+
+def test_a_pod_that_has_ended_holds_no_gpu_any_more(play):
+    async def scenario(cluster):
+        await cluster.client.create(POD, pod("job", 4), "team")
+        [running] = await cluster.running(1)
+
+        async def holds():
+            found = await scrape(cluster, running["spec"]["nodeName"]) or {}
+            return [s for s in found.get("DCGM_FI_DEV_GPU_UTIL", []) if s.labels.get("exported_pod") == "job"]
+
+        assert len(await cluster.wait_for(holds)) == 4
+        await cluster.client.patch(POD, "job", "team", {"status": {"phase": "Succeeded"}}, subresource="status")
+
+        async def holds_none():
+            return not await holds()
+
+        await cluster.wait_for(holds_none)
 
     play(scenario)
 

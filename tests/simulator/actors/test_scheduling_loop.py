@@ -10,6 +10,11 @@ from tests.simulator.actors.conftest import manifest
 from tests.simulator.actors.graphs import GPU, pod
 
 POOL = "kai.scheduler/node-pool"
+OVER_LIMIT = (
+    "OverLimit: small quota has reached the allowable limit of GPUs. "
+    "Limit is 8 GPUs, currently 8 GPUs allocated and workload requested 4 GPUs."
+)
+"""As KAI says it, in a condition of the group, in one of the pod and in an event of each."""
 
 
 async def verdict(cluster, group_prefix=""):
@@ -88,8 +93,6 @@ def test_a_queue_at_its_limit_says_so_in_kais_words(play):
 
         condition = await cluster.wait_for(lambda: verdict(cluster, "pg-more"))
 
-        assert "small quota has reached the allowable limit of GPUs" in condition["message"]
-        assert "Limit is 8 GPUs, currently 8 GPUs allocated and workload requested 4 GPUs" in condition["message"]
         details = condition["reasons"][0]["details"]["queueDetails"]
         assert details["name"] == "small"
         assert details["queueResourceLimits"] == {"cpu": "-1m", "memory": "-1", GPU: "8"}
@@ -97,9 +100,18 @@ def test_a_queue_at_its_limit_says_so_in_kais_words(play):
         async def marked():
             waiting = await cluster.client.get(POD, "more", "team")
             conditions = waiting["status"].get("conditions", [])
-            return any(c["type"] == "PodScheduled" and c.get("reason") == "Unschedulable" for c in conditions)
+            return [c for c in conditions if c["type"] == "PodScheduled" and c.get("reason") == "Unschedulable"]
 
-        await cluster.wait_for(marked)
+        [mark] = await cluster.wait_for(marked)
+
+        assert condition["message"] == mark["message"] == OVER_LIMIT
+
+        async def told():
+            found = await cluster.objects(EVENT, "team")
+            events = {(e["involvedObject"]["kind"], e["type"], e["message"]) for e in found}
+            return {("PodGroup", "Normal", OVER_LIMIT), ("Pod", "Warning", OVER_LIMIT)} <= events
+
+        await cluster.wait_for(told)
 
     play(scenario)
 
