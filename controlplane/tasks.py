@@ -112,8 +112,22 @@ def _claims(cluster: str) -> Iterator[tuple[Reconciler, Any, leases.Claim]]:
     claimed = True
     while claimed:
         claimed = False
-        for reconciler in RECONCILERS:
+        for reconciler in _by_wait(cluster):
             scope = {reconciler.cluster_lookup: cluster}
             for pk, taken in leases.claim_due(reconciler.model, limit=BATCH, scope=scope):
                 claimed = True
                 yield reconciler, pk, taken
+
+
+def _by_wait(cluster: str) -> list[Reconciler]:
+    """The kinds that have due rows on the cluster, the one whose row waits longest first: where a task ends early again
+    and again, no kind waits behind the others' resyncs for ever. The cluster's own row goes before all, because what
+    is wrong with the others is often what it finds."""
+    now = timezone.now()
+    waits = []
+    for order, reconciler in enumerate(RECONCILERS):
+        rows = reconciler.model._default_manager.filter(leases.due(now), **{reconciler.cluster_lookup: cluster})
+        since = rows.order_by("next_check_at").values_list("next_check_at", flat=True).first()
+        if since is not None:
+            waits.append((reconciler.model is not Cluster, since, order))
+    return [RECONCILERS[order] for _other, _since, order in sorted(waits)]

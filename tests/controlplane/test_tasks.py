@@ -13,6 +13,7 @@ from clusters.models import Cluster, ClusterEvent
 from controlplane import jobs, reconcilers, retention, tasks
 from controlplane.models import Heartbeat
 from core.reconciling import Outcome, Reconciler
+from organizations.models import Department
 from topology.models import NodePool
 
 
@@ -131,6 +132,23 @@ def test_a_slow_cluster_is_left_after_one_row_and_its_other_rows_stay_due(reconc
     assert tasks.reconcile_cluster(str(cluster.pk)) == 1
     assert NodePool.objects.filter(lease_token=None, next_check_at__lte=timezone.now()).count() == 4
     assert jobs.taken(tasks.CLUSTER_JOB) == frozenset()
+
+
+def test_where_tasks_end_early_the_row_that_waits_longest_is_first_whatever_its_kind(cluster, monkeypatch):
+    """Else workloads would wait behind the resyncs of all other kinds, which come again every minute."""
+    seen = Reconciles()
+    kinds = (Cluster, NodePool, Department)
+    monkeypatch.setattr(
+        tasks, "RECONCILERS", tuple(Reconciler(k, seen, "pk" if k is Cluster else "cluster") for k in kinds)
+    )
+    monkeypatch.setattr(tasks, "SLOW_SECONDS", -1)
+    now = timezone.now()
+    for minutes, row in ((1, cluster), (2, pools(cluster, 1)[0]), (3, Department(cluster=cluster, name="research"))):
+        row.next_check_at = now - timedelta(minutes=minutes)
+        row.save()
+
+    assert [tasks.reconcile_cluster(str(cluster.pk)) for _ in kinds] == [1, 1, 1]
+    assert seen.seen == [cluster.name, "research", f"{cluster.name}-0"]
 
 
 def test_two_tasks_for_one_cluster_do_not_run_at_once(reconciles, cluster):
