@@ -1,12 +1,13 @@
 """Every operation that the URL configuration has works: a read of what is there succeeds; each write's dry run is
-answered as the write and writes nothing, the write succeeds, and a later GET shows its effect. An operation without its
-walk fails."""
+answered as the write and writes nothing, the write succeeds and is in the audit log, and a later GET shows its
+effect. An operation without its walk fails."""
 
 import re
 
 import pytest
 from django.apps import apps
 
+from accounts.models import AuditEntry
 from controlplane.api_list import served
 from core.api import runai
 from tests.api import walks_of_people, walks_of_resources
@@ -63,7 +64,9 @@ class Rehearsal(Tour):
         before = every_row()
         dry = super().ask(method, f"{path}{'&' if '?' in path else '?'}dryRun=true", body, **headers)
         assert every_row() == before
+        entries = AuditEntry.objects.count()
         real = super().ask(method, path, body, **headers)
+        assert (AuditEntry.objects.count() > entries) is (self.operation not in QUESTIONS)
         assert dry.status_code in (real.status_code, 200), (dry.status_code, real.status_code, dry.content)
         told = dry.json() if dry.content else {}
         assert {told[key] for key in SECRETS & set(told)} <= {""}
@@ -73,6 +76,8 @@ class Rehearsal(Tour):
 SECRETS = {"clientSecret", "secret", "tempPassword"}
 # They give a token, which is no write.
 WITHOUT_DRY_RUN = {"POST /api/v1/token", "POST /api/v2/token"}
+# They write nothing.
+QUESTIONS = {"POST /api/v1/authorization/permitted-scopes", "POST /api/v1/workloads/preview"}
 
 
 def every_row():
