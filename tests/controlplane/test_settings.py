@@ -75,13 +75,13 @@ def test_nonsense_is_refused_with_a_sentence(tmp_path, name, value, said):
 
 
 def test_a_machine_of_ones_own_gets_a_key_that_only_its_owner_reads(tmp_path):
-    assert manage(tmp_path, "check").returncode == 0
+    assert manage(tmp_path, "diffsettings").returncode == 0
 
     path = tmp_path / "secret-key"
     key = path.read_text()
     assert len(key) == 96
     assert path.stat().st_mode & 0o077 == 0
 
-    assert manage(tmp_path, "check").returncode == 0
+    assert manage(tmp_path, "diffsettings").returncode == 0
     assert path.read_text() == key
     assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]

@@ -188,7 +188,7 @@ def submissions(good: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [*cases, ("manifest", {**good, "manifestBase64Encoded": base64.b64encode(PASTED.encode()).decode()})]
 
 
-@pytest.mark.parametrize("path", [CREATE, f"{CREATE}?dryRun=true"])
+@pytest.mark.parametrize("path", [CREATE, pytest.param(f"{CREATE}?dryRun=true", marks=pytest.mark.long)])
 def test_a_bad_submission_is_refused_by_its_field(api: Client, project: Project, stands: Workload, path: str) -> None:
     good = {"metadata": {"projectId": str(project.pk)}, "manifest": load(MULTINODE)}
 
