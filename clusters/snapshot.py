@@ -19,8 +19,8 @@ from clusters.operators.objects import mapping_of
 from clusters.selectors import watch_state
 from clusters.snapshot_rows import ClusterRows, known_pod_labels
 from scheduling.objects import UnreadableObject, merge_equal_names, shard_config
-from scheduling.shards import POOL_LABEL
-from scheduling.structs import FINISHED, Node, Pod, SchedulerConfig, Snapshot
+from scheduling.shards import pool_of_labels
+from scheduling.structs import FINISHED, Pod, SchedulerConfig, Snapshot
 
 KINDS = (NODE, POD, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY)
 MOST = 4
@@ -57,7 +57,7 @@ def shard_snapshot(cluster: Cluster, pool: str, *, now: datetime) -> Shard:
     rows = _rows_of(cluster.pk)
     with rows.lock:
         rows.refresh()
-        nodes = tuple(node for node in rows.nodes() if _labelled(node, pool))
+        nodes = tuple(node for node in rows.nodes() if pool_of_labels(node.labels) == pool)
         groups = {group.key: group for group in rows.pod_groups() if group.pool == pool}
         pods = _pods_of(rows, set(groups), {node.name for node in nodes})
         pods = merge_equal_names(groups, pods)
@@ -86,10 +86,6 @@ def pools_of(cluster: Cluster) -> tuple[str, ...]:
 
 def _pods_of(rows: ClusterRows, groups: set[str], names: set[str]) -> list[Pod]:
     return [pod for pod in rows.pods() if pod.podgroup in groups or (pod.node in names and pod.phase not in FINISHED)]
-
-
-def _labelled(node: Node, pool: str) -> bool:
-    return node.labels.get(POOL_LABEL, "") == pool
 
 
 def _shard_of(rows: ClusterRows, pool: str) -> dict[str, object] | None:

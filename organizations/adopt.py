@@ -16,7 +16,6 @@ from accounts.audit import Actor, record
 from clusters.adopting import Candidate, keeper_of, note_adoption
 from clusters.kinds import KAI_QUEUE
 from clusters.models import Cluster, ClusterObject
-from clusters.names import NODE_POOL_LABEL
 from core.errors import Conflict, InvalidInput
 from organizations.manifests import Bounds, QueueSpec, queue_manifest
 from organizations.models import Department, Project, Quota
@@ -24,6 +23,7 @@ from organizations.quota import BOUNDS, RESOURCES, read_amount, read_weight
 from organizations.quota_rows import observed_queues
 from organizations.rules import NAMESPACE_PREFIX, name_faults
 from organizations.services import ProjectInput, QuotaInput, create_department, create_project
+from scheduling.objects import pool_of
 from topology.models import NodePool
 
 KEYS = {"deserved": "quota", "limit": "limit", "weight": "overQuotaWeight"}
@@ -110,7 +110,7 @@ def _parent(row: ClusterObject) -> str:
 
 def _read(row: ClusterObject, pools: Mapping[str, NodePool]) -> _Queue:
     """Raises `InvalidInput` for what Muster has no counterpart of."""
-    label = str((row.manifest["metadata"].get("labels") or {}).get(NODE_POOL_LABEL, ""))
+    label = pool_of(row.manifest)
     if label not in pools:
         message = _("Its node pool %(pool)s is none of Muster’s") % {"pool": label or "default"}
         raise InvalidInput.of("nodePool", message)

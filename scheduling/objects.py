@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from scheduling.durations import parse_duration
-from scheduling.shards import POOL_LABEL
+from scheduling.shards import pool_of_labels
 from scheduling.structs import (
     UNLIMITED,
     Level,
@@ -64,8 +64,8 @@ def _typed(read: Callable[Concatenate[Object, More], Read]) -> Callable[Concaten
 
 
 def pool_of(obj: Object) -> str:
-    """The node pool that an object carries as a label; "" is the default pool."""
-    return str((obj["metadata"].get("labels") or {}).get(POOL_LABEL, ""))
+    """The node pool whose shard sees an object; "" is the default pool. See `pool_of_labels`."""
+    return pool_of_labels(obj["metadata"].get("labels") or {})
 
 
 def is_ready(conditions: Iterable[Object]) -> bool:
@@ -85,8 +85,7 @@ def shard_config(shard: Object | None, staleness_grace: float = STALENESS_GRACE)
 @_typed
 def _read_config(shard: Object, staleness_grace: float) -> SchedulerConfig:
     spec = shard.get("spec") or {}
-    placement = spec.get("placementStrategy") or {}
-    runtime = spec.get("minRuntime") or {}
+    placement, runtime = (_mapping(spec, key) for key in ("placementStrategy", "minRuntime"))
     return SchedulerConfig(
         k_value=_float(spec.get("kValue") or 1.0),
         gpu_placement=placement.get("gpu") or "binpack",
@@ -95,6 +94,14 @@ def _read_config(shard: Object, staleness_grace: float) -> SchedulerConfig:
         preempt_min_runtime=_runtime(runtime.get("preemptMinRuntime")),
         reclaim_min_runtime=_runtime(runtime.get("reclaimMinRuntime")),
     )
+
+
+def _mapping(spec: Object, key: str) -> Object:
+    """An object within a spec; absent and null alike are empty. Raises TypeError where it is anything else."""
+    found = spec.get(key)
+    if not isinstance(found, dict | None):
+        raise TypeError(f"{key} is no object")
+    return found or {}
 
 
 def merge_equal_names(groups: dict[str, PodGroup], pods: Sequence[Pod]) -> list[Pod]:

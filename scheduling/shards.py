@@ -1,10 +1,20 @@
 """What one shard of the scheduler sees: a pool is a value of the node-pool label, or its absence."""
 
+from collections.abc import Mapping
+
 import msgspec
 
-from scheduling.structs import Node, Snapshot
+from scheduling.structs import Snapshot
 
 POOL_LABEL = "kai.scheduler/node-pool"
+EMPTY_POOL = "(empty)"
+"""The pool of what carries the label with an empty value: no shard's, for the default one takes what lacks the label
+(reference kai-scheduler.md, trap 10). No label value can be written so."""
+
+
+def pool_of_labels(labels: Mapping[str, object]) -> str:
+    """The pool whose shard sees an object with these labels; "" is the default one."""
+    return str(labels[POOL_LABEL] or EMPTY_POOL) if POOL_LABEL in labels else ""
 
 
 def of_pool(snapshot: Snapshot, pool: str) -> Snapshot:
@@ -13,7 +23,7 @@ def of_pool(snapshot: Snapshot, pool: str) -> Snapshot:
     Nodes, queues and pod groups are chosen by their own label. Pods follow their pod group; those that
     run on a node of the pool stay in any case, because they take its room.
     """
-    nodes = tuple(node for node in snapshot.nodes if _labelled(node, pool))
+    nodes = tuple(node for node in snapshot.nodes if pool_of_labels(node.labels) == pool)
     groups = tuple(group for group in snapshot.podgroups if group.pool == pool)
     names = {node.name for node in nodes}
     keys = {group.key for group in groups}
@@ -25,7 +35,3 @@ def of_pool(snapshot: Snapshot, pool: str) -> Snapshot:
         pods=tuple(pod for pod in snapshot.pods if pod.podgroup in keys or pod.node in names),
         pool=pool,
     )
-
-
-def _labelled(node: Node, pool: str) -> bool:
-    return node.labels.get(POOL_LABEL) == pool if pool else POOL_LABEL not in node.labels

@@ -14,7 +14,7 @@ from core.conditions import find
 from scheduling.diagnosis import diagnose, diagnose_unasked
 from scheduling.diagnosis_scene import Scene, waiting
 from scheduling.diagnosis_structs import Diagnosis
-from scheduling.shards import POOL_LABEL
+from scheduling.shards import pool_of_labels
 from scheduling.structs import Pod as EnginePod
 from scheduling.structs import SchedulerConfig, Snapshot, TopologyConstraint
 from topology.models import NodePool
@@ -134,7 +134,7 @@ def _pool_names(workload: Workload) -> set[str]:
     pools = NodePool.objects.filter(cluster=workload.cluster_id)
     queues = ClusterObject.objects.filter(cluster=workload.cluster_id, group=KAI_QUEUE.group, plural=KAI_QUEUE.plural)
     labels = queues.values_list("manifest__metadata__labels", flat=True)
-    return {pool.shard for pool in pools} | {str((each or {}).get(POOL_LABEL, "")) for each in labels}
+    return {pool.shard for pool in pools} | {pool_of_labels(each or {}) for each in labels}
 
 
 def _merged(shards: Sequence[Snapshot]) -> Snapshot:

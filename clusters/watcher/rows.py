@@ -14,11 +14,12 @@ import msgspec
 from clusters import wire
 from clusters.kinds import Kind
 from clusters.models import ClusterEvent, ClusterObject, Node, Pod
-from clusters.names import GPU_RESOURCE, NODE_POOL_LABEL, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.names import GPU_RESOURCE, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
 from clusters.quantities import parse_quantity, to_millicores, to_whole
 from clusters.watcher.scheduling import scheduling_of
 from clusters.watcher.shapes import shaped
 from core.errors import InvalidInput
+from scheduling.shards import pool_of_labels
 
 MIG_PREFIX = "nvidia.com/mig-"
 GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
@@ -61,7 +62,7 @@ def node_row(node: wire.NodeObject) -> Node:
         memory_bytes=_number(to_whole, capacity.get("memory", 0)),
         pod_slots=whole(capacity.get("pods", 0)),
         allocatable=_allocatable(allocatable),
-        node_pool=labels.get(NODE_POOL_LABEL, "")[:63],
+        node_pool=pool_of_labels(labels)[:63],
         kubelet_version=(status.node_info.kubelet_version if status.node_info else "")[:64],
         internal_address=next((a.address for a in status.addresses or () if a.type == "InternalIP"), "")[:64],
     )

@@ -7,7 +7,7 @@ they are: who reads those tells of wrong ones.
 from collections.abc import Mapping
 from typing import Any
 
-from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_SCHEDULING_SHARD, KAI_TOPOLOGY, Kind
+from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE, KAI_TOPOLOGY, Kind
 
 Shape = Mapping[str, Any]
 """Type by key: a mapping is an object with these keys, a list of one is a list of such objects."""
@@ -19,10 +19,6 @@ SHAPES: Mapping[tuple[str, str], Shape] = {
         "status": ANY,
     },
     (KAI_TOPOLOGY.group, KAI_TOPOLOGY.plural): {"spec": {"levels": [ANY]}, "status": ANY},
-    (KAI_SCHEDULING_SHARD.group, KAI_SCHEDULING_SHARD.plural): {
-        "spec": {"placementStrategy": ANY, "minRuntime": ANY, "args": ANY},
-        "status": ANY,
-    },
     (KAI_POD_GROUP.group, KAI_POD_GROUP.plural): {
         "spec": {"topologyConstraint": ANY, "subGroups": [{"topologyConstraint": ANY}]},
         "status": {"schedulingConditions": [ANY], "conditions": [ANY]},

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from clusters.models import Pod
-from clusters.names import NODE_POOL_LABEL
 from core.conditions import Condition
+from scheduling.objects import pool_of
 from topology.models import NetworkTopology
 from topology.selectors import node_facts
 from topology.tree import domain_tree
@@ -91,7 +91,7 @@ def _arrivals(workload: Workload, groups: Sequence[Mapping[str, Any]]) -> Iterat
         return
     queues = {str((group.get("spec") or {}).get("queue", "")) for group in groups}
     yield _arrival("QueueArrived", queues == {spec.queue}, spec.queue, ", ".join(sorted(queues)))
-    pools = {str((group["metadata"].get("labels") or {}).get(NODE_POOL_LABEL, "")) for group in groups}
+    pools = {pool_of(group) for group in groups}
     yield _arrival("PoolArrived", pools == {spec.node_pool}, spec.node_pool or "default", ", ".join(sorted(pools)))
     if spec.topology and (spec.required or spec.preferred):
         wanted = (spec.topology, spec.required, spec.preferred or spec.required)
