@@ -1,6 +1,7 @@
 """What every request gets: an id that the log, the audit and the answer share, and pages for Muster's errors."""
 
 import re
+import sqlite3
 import uuid
 
 import structlog
@@ -18,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 REQUEST_ID_HEADER = "X-Request-ID"
+_SQLITE_OF_STATEMENT = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE})
 
 
 class RequestIdMiddleware(MiddlewareMixin):
@@ -67,9 +69,17 @@ class ErrorPagesMiddleware(MiddlewareMixin):
 
 
 def _is_databases(error: Exception) -> bool:
-    """Whether the database failed, not a statement: it is away, full, locked or read-only (SQLSTATE 25006)."""
-    is_read_only = getattr(error.__cause__, "sqlstate", None) == "25006"
-    return isinstance(error, OperationalError | InterfaceError) or is_read_only
+    """Whether the database failed, not a statement: it is away, full, locked or read-only (SQLSTATE 25006).
+
+    The driver's class does not tell: for SQLite a missing table or column is an OperationalError too, of the result
+    code SQLITE_ERROR; for PostgreSQL a statement beyond its bounds is (class 54, program limit exceeded).
+    """
+    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
+    if sqlstate == "25006":
+        return True
+    result = getattr(error.__cause__, "sqlite_errorcode", None)
+    of_the_statement = result in _SQLITE_OF_STATEMENT or sqlstate.startswith("54")
+    return isinstance(error, OperationalError | InterfaceError) and not of_the_statement
 
 
 def _template(error: MusterError) -> str:

@@ -1,11 +1,12 @@
 """What every answer carries: a request id, no caching; and how Muster's errors look on pages and in the API."""
 
+import sqlite3
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 import structlog
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from structlog._output import WRITE_LOCKS
 
@@ -166,6 +167,53 @@ def test_a_write_that_the_database_refuses_is_503_with_what_became_of_it(admin, 
         assert "Nothing was changed" in told["message"]
     assert page.status_code == 503
     assert "Nothing was changed" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "statement", ["SELECT 1 FROM no_such_table", "SELECT no_such_column FROM clusters_cluster", "SELECT FROM WHERE"]
+)
+def test_a_wrong_statement_is_an_error_of_ours_and_not_the_databases(admin, client_of, monkeypatch, statement):
+    """A missing table or column stays missing: nobody is told to try again in a few minutes."""
+
+    def breaks(*args, **kwargs):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    monkeypatch.setattr("clusters.api.views.sort", breaks)
+    client = client_of(admin)
+    client.raise_request_exception = False
+
+    answer = client.get("/api/v1/nodes")
+
+    assert (answer.status_code, answer.json()) == (500, {"code": 500, "message": "Something went wrong."})
+
+
+def locked(path):
+    """A query of a database that another connection has locked."""
+    with closing(sqlite3.connect(path)) as other, closing(sqlite3.connect(path, timeout=0)) as ours:
+        other.execute("BEGIN EXCLUSIVE")
+        ours.execute("SELECT 1 FROM sqlite_master")
+
+
+def not_there(path):
+    """A database whose folder is not there."""
+    with closing(sqlite3.connect(path / "of_a_file")):
+        pass
+
+
+@pytest.mark.parametrize("ask", [locked, not_there])
+def test_a_database_that_is_locked_or_away_is_503(admin, client_of, monkeypatch, tmp_path, ask):
+    def breaks(*args, **kwargs):
+        try:
+            ask(tmp_path / "file")
+        except sqlite3.OperationalError as error:
+            raise OperationalError(*error.args) from error
+
+    monkeypatch.setattr("clusters.api.views.sort", breaks)
+
+    answer = client_of(admin).get("/api/v1/nodes")
+
+    assert (answer.status_code, answer.json()["reason"]) == (503, "DatabaseFailed")
 
 
 def test_a_log_that_cannot_be_written_fails_nobody(monkeypatch):
