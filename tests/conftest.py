@@ -3,6 +3,7 @@
 import os
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -35,6 +36,11 @@ FINE_TO_SKIP = (
     "../shared",
     "not here",
 )
+# Files of few tests that take long.
+LONGEST = frozenset({
+    "test_bad_input.py", "test_departments.py", "test_every_url.py", "test_gallery.py", "test_matrix.py",
+    "test_placement_truth.py", "test_replay.py", "test_schemathesis.py", "test_settings.py",
+})  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,6 +51,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         compile_catalogue()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On several cores the longest files are begun first, so that none of them runs alone at the end; then those of
+    most tests. Files of as many tests stay in their random order, and so do the tests of each."""
+    if hasattr(config, "workerinput"):
+        tests = Counter(item.path for item in items)
+        items.sort(key=lambda item: (item.path.name not in LONGEST, -tests[item.path]))
 
 
 @pytest.fixture(scope="session")
