@@ -27,7 +27,7 @@ UNSTABLE_MINUTES = 15
 def gpu_tiles(strip: GpuStrip) -> list[dict[str, Any]]:
     """The GPU strip: total = allocated + free + cordoned + unhealthy."""
     nodes = ngettext("on %(n)s node", "on %(n)s nodes", strip.nodes) % {"n": number(strip.nodes)}
-    over = _("%(n)s more held than there are") % {"n": number(strip.over)} if strip.over else ""
+    over = _("%(n)s more allocated than there are") % {"n": number(strip.over)} if strip.over else ""
     if strip.uncounted:
         over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
     tiles: list[dict[str, Any]] = [

@@ -77,6 +77,11 @@ class CauseRow:
     first: Workload
     url: str
 
+    @property
+    def others(self) -> int:
+        """How many wait for it beside the first."""
+        return self.count - 1
+
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
@@ -134,7 +139,7 @@ def strip_tiles(strip: GpuStrip, pools: int, query: str) -> list[Tile]:
 
     count = ngettext("%(n)d node", "%(n)d nodes", strip.nodes) % {"n": strip.nodes}
     pooled = ngettext("%(n)d pool", "%(n)d pools", pools) % {"n": pools}
-    over = gettext("%(n)s held beyond what nodes can give") % {"n": in_words(strip.over)} if strip.over else ""
+    over = gettext("%(n)s allocated beyond what nodes can give") % {"n": in_words(strip.over)} if strip.over else ""
     if strip.uncounted:
         over = ", ".join(filter(None, (over, uncounted_words(strip.uncounted))))
     tiles = [

@@ -113,7 +113,7 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
 
 
 def _named(lines: Sequence[Series]) -> list[Series]:
-    names = {"all": _("all GPUs"), "held": _("held GPUs")}
+    names = {"all": _("all GPUs"), "held": _("allocated GPUs")}
     return [Series(names[line.name], line.points) for line in lines]
 
 

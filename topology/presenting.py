@@ -195,7 +195,7 @@ def pool_crumbs(pool: NodePool) -> list[dict[str, str]]:
 def _pool_facts(figures: PoolFigures) -> list[dict[str, Any]]:
     if not figures.known:
         return [{"label": _("Nodes"), "value": _("not known"), "note": _("none was read yet")}]
-    held = _("%(n)s held") % {"n": number(figures.gpus.allocated)}
+    held = _("%(n)s allocated") % {"n": number(figures.gpus.allocated)}
     return [
         {"label": _("GPUs"), "value": number(figures.gpus.total), "note": held},
         {"label": _("Nodes"), "value": number(figures.nodes)},

@@ -190,10 +190,10 @@ def _queue(submission: Submission) -> Iterator[Check]:
         values = {"project": project.name, "pool": pool.name}
         yield Check("QueueMissing", "bad", "node_pool", message % values, ", ".join(names))
     elif asked == (parent.queue_name if parent else None) and asked != own.queue_name:
-        message = _("%(queue)s is the department's queue, which is no leaf: nothing runs in it")
+        message = _("queue %(queue)s is the department’s, which is no leaf: nothing runs in it")
         yield Check("QueueNotLeaf", "bad", "queue", message % {"queue": asked}, own.queue_name)
     elif asked and asked != own.queue_name:
-        message = _("%(queue)s is not the queue of project %(project)s on node pool %(pool)s")
+        message = _("queue %(queue)s is not the one of project %(project)s on node pool %(pool)s")
         values = {"queue": asked[:63], "project": project.name, "pool": pool.name}
         yield Check("QueueOther", "bad", "queue", message % values, own.queue_name)
     else:

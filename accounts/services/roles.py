@@ -5,6 +5,7 @@ from collections.abc import Collection
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.audit import Actor, record
 from accounts.models import AccessRule, Role, User
@@ -56,10 +57,22 @@ def update_role(
 def delete_role(actor: Actor, *, role: Role) -> None:
     """Delete a role that nobody has: `Conflict` names how many rules give it."""
     require(actor.user, "roles:delete", TENANT)
-    if count := role.access_rules.count():
-        raise Conflict(_("%(count)d access rules give this role. Remove them first.") % {"count": count})
+    if told := what_gives(role):
+        raise Conflict(told)
     record(actor, "delete", role, before=_shown(role))
     role.delete()
+
+
+def what_gives(role: Role) -> str:
+    """That access rules give this role, so that it cannot be deleted; empty where none does."""
+    if not (count := role.access_rules.count()):
+        return ""
+    text = ngettext(
+        "%(count)d access rule gives this role. Remove it first.",
+        "%(count)d access rules give this role. Remove them first.",
+        count,
+    )
+    return text % {"count": count}
 
 
 def _check(actor: Actor, name: str, description: str, rights: Collection[str]) -> None:

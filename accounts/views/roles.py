@@ -19,6 +19,7 @@ from accounts.permissions import TENANT, has_right, require
 from accounts.requests import actor_of
 from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
+from accounts.services.roles import what_gives
 from accounts.views import shared
 from core.api.ids import number_of
 from core.edit_forms import hold_as_opened, opened_at
@@ -124,6 +125,7 @@ def role_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete role %(name)s") % {"name": role.name},
         "hits": [],
+        "obstacles": shared.hits(what_gives(role), icon="shield"),
         "name": role.name,
         "act": _("Delete role"),
         "back_url": reverse(LIST),

@@ -1,5 +1,6 @@
 """Small pieces that every page uses: phase chips, URL editing, times, initials of a state."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +19,9 @@ from core.moments import rfc3339
 from core.templatetags.icons import icon
 
 register = template.Library()
+
+# The first word of a message, where it is a plain one: "it reads …", not "nvidia.com/v1beta1 has no …".
+_PLAIN_WORD = re.compile(r"[a-z]+ ")
 
 # Phase → icon, CSS class, word. The keys are Run:ai's phases and cluster states, and those of our objects.
 PHASES: Mapping[str, tuple[str, str, str | Promise]] = {
@@ -66,6 +70,12 @@ def phase(value: str, chipped: str = "") -> SafeString:
     """A phase as icon and word; `{% phase row.phase "chipped" %}` puts it on a soft ground, for headers."""
     name, css, word = PHASES.get(value, ("circle-dashed", "unknown", value or PHASES["Unknown"][2]))
     return format_html('<span class="{}">{}{}</span>', f"phase {css} {chipped}".strip(), icon(name), word)
+
+
+@register.filter
+def sentence(message: str) -> str:
+    """A message that elsewhere follows the name of its field, as a sentence of its own: with a capital letter."""
+    return message[:1].upper() + message[1:] if _PLAIN_WORD.match(message) else message
 
 
 @register.filter

@@ -23,6 +23,7 @@ from organizations.forms import DepartmentForm
 from organizations.impact import deletion_impact
 from organizations.models import Department, Project
 from organizations.quota import total
+from organizations.services.departments import DEFAULT_DEPARTMENT
 from organizations.tables import DEPARTMENTS
 from organizations.views import shared
 from organizations.wording import conditions_of
@@ -152,6 +153,7 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete department %(name)s") % {"name": department.name},
         "hits": _hits(department),
+        "obstacles": _obstacles(department),
         "name": department.name,
         "act": _("Delete department"),
         "action_url": reverse("organizations:department-delete", args=[department.pk]),
@@ -167,19 +169,25 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 def _hits(department: Department) -> list[dict[str, Any]]:
-    hits = [
+    return [
         {"text": _("the queue %(name)s") % {"name": name}, "icon": "scale"}
         for name in department.quotas.values_list("queue_name", flat=True)
     ]
+
+
+def _obstacles(department: Department) -> list[dict[str, Any]]:
+    """What forbids its deletion, as `services.delete_department` refuses it."""
+    if department.name == DEFAULT_DEPARTMENT:
+        return [{"text": _("The department “default” cannot be deleted."), "icon": "building-2"}]
     projects = list(department.projects.order_by("name").values_list("name", flat=True))
-    if projects:
-        text = ngettext(
-            "It has the project %(names)s: delete it first.",
-            "It has the projects %(names)s: delete them first.",
-            len(projects),
-        )
-        hits.append({"text": text % {"names": ", ".join(projects)}, "icon": "folder"})
-    return hits
+    if not projects:
+        return []
+    text = ngettext(
+        "It has the project %(names)s: delete it first.",
+        "It has the projects %(names)s: delete them first.",
+        len(projects),
+    )
+    return [{"text": text % {"names": ", ".join(projects)}, "icon": "folder"}]
 
 
 @require_GET

@@ -205,6 +205,7 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete project %(name)s") % {"name": project.name},
         "hits": _hits(project),
+        "obstacles": _obstacles(project),
         "name": project.name,
         "act": _("Delete project"),
         "action_url": reverse("organizations:project-delete", args=[project.pk]),
@@ -239,14 +240,18 @@ def _hits(project: Project) -> list[dict[str, Any]]:
         {"text": _("the secret %(name)s") % {"name": name}, "icon": "key"}
         for name in project.secrets.values_list("name", flat=True)
     ]
-    hits += [
+    return hits
+
+
+def _obstacles(project: Project) -> list[dict[str, Any]]:
+    """What forbids its deletion, as `services.delete_project` refuses it."""
+    return [
         {
             "text": _("The %(kind)s %(name)s is in it: delete it first.") % {"kind": b.kind, "name": b.name},
             "icon": "boxes",
         }
         for b in protecting_rows(project)[:20]
     ]
-    return hits
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Project, dict[str, Any]]:

@@ -94,7 +94,7 @@ def test_the_strip_adds_up_and_counts_cordoned_and_lost_gpus(page: Any, watched:
     # total 24 = allocated 4 + 6 + 5, free 4, cordoned 2, unhealthy 3; 3 held beyond what c can give
     for figure in (">24<", ">15<", ">4<", ">2<", ">3<"):
         assert f'figure"{figure}' in text
-    assert "3 more held than there are" in text
+    assert "3 more allocated than there are" in text
 
 
 def test_csv_has_every_node_that_matches(client: Client, admin: User, watched: Cluster) -> None:
@@ -153,7 +153,7 @@ def test_the_map_is_coloured_by_utilisation_where_it_is_measured(
     assert "n1, GPU 1: 0 %" in text
     assert text.count('class="cell unknown"') == 2  # device 2 of n1, and the held one of the silent node
     assert text.count('class="cell free"') == 5 + 7
-    assert "2 held GPUs are not measured." in text
+    assert "2 allocated GPUs are not measured." in text
     assert 'class="cell held"' in page("node-map", colour="allocation")
     data = client.get(reverse("clusters:node-map-data"), {"colour": "utilisation", "group": "pool"}).json()
     values = {node["name"]: node["values"] for node in data["groups"][0]["racks"][0]["nodes"]}

@@ -131,6 +131,13 @@ def test_waiting_work_is_grouped_by_cause_the_largest_first(admin, project, defa
     assert rows[1].cause == "Not said yet"
 
 
+def test_a_cause_of_several_says_how_many_wait_beside_the_first(admin, project, default_pool, client_of):
+    for name in ("one", "two", "three"):
+        workload(project, default_pool, name, "Pending", gpus_requested=8)
+
+    assert "and 2 more" in client_of(admin).get("/").content.decode()
+
+
 def test_a_person_sees_the_work_of_their_project_only(researcher, project, default_pool, cluster):
     from organizations.models import Department, Project
 

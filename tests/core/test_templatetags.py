@@ -10,7 +10,7 @@ from django.utils import translation
 from lucide import IconDoesNotExist
 
 from core.templatetags.quantities import bytes_, gpus, number, percent, signed, utilisation
-from core.templatetags.ui import and_more, duration
+from core.templatetags.ui import and_more, duration, sentence
 
 
 def render(source: str, **context: object) -> str:
@@ -147,3 +147,19 @@ def test_a_chart_carries_its_data_as_a_block_that_cannot_break_out() -> None:
 def test_numbers_that_no_cluster_has_are_written_short() -> None:
     assert number(10**39) == "1.000E+39"
     assert number(Decimal("-1e25")) == "-1.000E+25"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("it reads secret hf-token", "It reads secret hf-token"),
+        ("nvidia.com/v1beta1 has no such field", "nvidia.com/v1beta1 has no such field"),
+        ("'x' is not a duration", "'x' is not a duration"),
+        ("32 GPUs would be borrowed", "32 GPUs would be borrowed"),
+        ("", ""),
+    ],
+)
+def test_a_message_that_stands_alone_begins_with_a_capital_where_it_begins_with_a_word(
+    message: str, shown: str
+) -> None:
+    assert sentence(message) == shown

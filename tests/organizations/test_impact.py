@@ -224,19 +224,21 @@ def test_graphs_of_other_projects_stay_hidden(researcher: User, vision: Project,
     assert "secret-model" not in str(found)
 
 
-@pytest.mark.parametrize("kind", ["project", "department"])
-def test_a_deletion_says_whose_work_it_stops(
-    kind: str, admin: User, project: Project, pool: NodePool, client_of: Any
-) -> None:
-    row = project if kind == "project" else project.department
-
-    response = client_of(admin).get(f"/{kind}s/{row.pk}/delete/")
+def test_a_deletion_says_whose_work_it_stops(admin: User, project: Project, pool: NodePool, client_of: Any) -> None:
+    response = client_of(admin).get(f"/projects/{project.pk}/delete/")
 
     texts = " ".join(hit["text"] for hit in response.context["hits"])
-    if kind == "project":
-        assert "2 workloads would lose their queue and never start again: 12 GPUs" in texts
-        assert "old of assistant, 8 GPUs" in texts
+    assert "2 workloads would lose their queue and never start again: 12 GPUs" in texts
+    assert "old of assistant, 8 GPUs" in texts
     assert 'name="impact"' in response.content.decode()
+
+
+def test_a_deletion_that_something_forbids_says_so_and_asks_for_no_name(
+    admin: User, project: Project, pool: NodePool, client_of: Any
+) -> None:
+    shown = client_of(admin).get(f"/departments/{project.department_id}/delete/").content.decode()
+    assert "assistant, vision: delete them first." in shown
+    assert 'name="confirm"' not in shown
 
 
 def test_a_dry_run_of_a_deletion_says_it_too(admin: User, project: Project, pool: NodePool, client_of: Any) -> None:
@@ -298,7 +300,7 @@ def test_deleting_and_replacing_a_topology_say_what_cannot_start_again(
     admin: User, pool: NodePool, topology: NetworkTopology, client_of: Any
 ) -> None:
     page = client_of(admin)
-    texts = " ".join(hit["text"] for hit in page.get(f"/network-topologies/{topology.pk}/delete/").context["hits"])
+    texts = " ".join(hit["text"] for hit in page.get(f"/network-topologies/{topology.pk}/delete/").context["obstacles"])
     assert "node pool default: detach it there first" in texts
 
     fields = {"name": "dc-2", "level": [ZONE], "key": [ZONE], "order_given": "1", "cluster": pool.cluster.name}

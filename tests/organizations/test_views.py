@@ -254,15 +254,17 @@ def test_row_28_deleting_asks_names_what_is_hit_and_refuses_what_is_in_use(page:
     workload = Workload.objects.create(
         project=project, cluster=project.cluster, node_pool=pool, name="qwen", source="", manifest={}
     )
-    asked = page.get(f"/projects/{project.pk}/delete/").content.decode()
+    forbidden = page.get(f"/projects/{project.pk}/delete/").content.decode()
     blocked = page.post(f"/projects/{project.pk}/delete/", {"confirm": "assistant"})
     workload.delete()
+    asked = page.get(f"/projects/{project.pk}/delete/").content.decode()
     wrong = page.post(f"/projects/{project.pk}/delete/", {"confirm": "Assistant"})
     done = page.post(f"/projects/{project.pk}/delete/", {"confirm": "assistant"})
 
     assert "assistant" in in_use.content.decode()
     assert "the namespace runai-assistant with everything in it" in asked
-    assert "The workload qwen is in it: delete it first." in asked
+    assert "The workload qwen is in it: delete it first." in forbidden
+    assert ['name="confirm"' in each for each in (asked, forbidden)] == [True, False]
     assert [a.status_code for a in (in_use, blocked, wrong, done)] == [422, 422, 422, 302]
     project.refresh_from_db()
     assert project.is_being_deleted

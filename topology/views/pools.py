@@ -289,6 +289,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete node pool %(name)s") % {"name": pool.name},
         "hits": [*_hits(pool), *hits_of(shown)],
+        "obstacles": _obstacles(pool),
         "impact": sealed(request, pool, shown),
         "name": pool.name,
         "act": _("Delete node pool"),
@@ -301,7 +302,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
 
 def _hits(pool: NodePool) -> list[dict[str, Any]]:
     figures = pool_figures([pool])[pool.pk]
-    hits: list[dict[str, Any]] = [
+    return [
         {
             "text": ngettext(
                 "%(n)d node goes to the pool that matches it, else to “default”",
@@ -314,11 +315,17 @@ def _hits(pool: NodePool) -> list[dict[str, Any]]:
         {"text": _("the scheduler shard %(name)s") % {"name": pool.name}, "icon": "layers"},
         {"text": _("the quota of every department and project on it, with its queues"), "icon": "scale"},
     ]
-    hits += [
+
+
+def _obstacles(pool: NodePool) -> list[dict[str, Any]]:
+    """What forbids its deletion, as `services.delete_node_pool` refuses it."""
+    if pool.is_default:
+        text = _("The node pool “default” cannot be deleted: it takes the nodes that no other pool takes.")
+        return [{"text": text, "icon": "layers"}]
+    return [
         {"text": _("It is used by the %(kind)s %(name)s.") % {"kind": found.kind, "name": found.name}, "icon": "boxes"}
         for found in protecting_rows(pool)[:20]
     ]
-    return hits
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[NodePool, dict[str, Any]]:

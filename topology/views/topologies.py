@@ -211,6 +211,7 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete network topology %(name)s") % {"name": row.name},
         "hits": [*_hits(row), *hits_of(shown)],
+        "obstacles": _obstacles(row),
         "impact": sealed(request, row.row, shown),
         "name": row.name,
         "act": _("Delete topology"),
@@ -222,15 +223,19 @@ def topology_delete(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 def _hits(row: TopologyRow) -> list[dict[str, Any]]:
-    hits = [{"text": _("the KAI Topology %(name)s, and Grove’s binding of it") % {"name": row.name}, "icon": "network"}]
-    if row.pools:
-        text = ngettext(
-            "It is attached to the node pool %(pools)s: detach it there first.",
-            "It is attached to the node pools %(pools)s: detach it there first.",
-            len(row.pools),
-        )
-        hits.append({"text": text % {"pools": ", ".join(row.pools)}, "icon": "layers"})
-    return hits
+    return [{"text": _("the KAI Topology %(name)s, and Grove’s binding of it") % {"name": row.name}, "icon": "network"}]
+
+
+def _obstacles(row: TopologyRow) -> list[dict[str, Any]]:
+    """What forbids its deletion, with the name of the pools, as `services.delete_topology` refuses it."""
+    if not row.pools:
+        return []
+    text = ngettext(
+        "It is attached to the node pool %(pools)s: detach it there first.",
+        "It is attached to the node pools %(pools)s: detach it there first.",
+        len(row.pools),
+    )
+    return [{"text": text % {"pools": ", ".join(row.pools)}, "icon": "layers"}]
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[TopologyRow, list[NodeFacts], dict[str, Any]]:
