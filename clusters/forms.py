@@ -60,8 +60,7 @@ class AccessForm(forms.Form):
         except InvalidInput as error:
             for fault in error.faults:
                 name = fault.field.partition(".")[0]
-                text = f"{fault.message}." + (f" {_('Allowed:')} {fault.allowed}." if fault.allowed else "")
-                self.add_error(name if name in self.fields else None, text)
+                self.add_error(name if name in self.fields else None, fault.sentence)
         return cleaned
 
 

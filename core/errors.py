@@ -37,6 +37,12 @@ class Fault:
     allowed: str = ""
     line: int = 0
 
+    @property
+    def sentence(self) -> str:
+        """For pages: what is wrong, and what would be allowed."""
+        text = _("%(message)s. Allowed: %(allowed)s.") if self.allowed else _("%(message)s.")
+        return text % {"message": self.message.rstrip(".。"), "allowed": self.allowed}
+
 
 class InvalidInput(MusterError):
     """The input breaks a rule: 400. Nothing was written. `faults` are shown beside their fields."""

@@ -13,7 +13,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.errors import Fault, InvalidInput
+from core.errors import InvalidInput
 from organizations.models import Department, Project, Quota
 from organizations.quota import (
     BOUNDS,
@@ -100,7 +100,7 @@ def _read_pool(pool: NodePool, data: Mapping[str, Any], errors: dict[str, str]) 
             try:
                 amounts[f"{resource}_{bound}"] = _read(str(data.get(name, "")), resource, bound)
             except InvalidInput as error:
-                errors[name] = _sentence(error.faults[0])
+                errors[name] = error.faults[0].sentence
     name = f"{pool.pk}-priority"
     text = str(data.get(name, "")).strip()
     priority = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
@@ -113,10 +113,6 @@ def _read(text: str, resource: str, bound: str) -> Decimal:
     if bound == "weight":
         return read_weight(text, bound, text=True)
     return in_unit(read_amount(text, bound, text=True), UNITS[resource][0], bound)
-
-
-def _sentence(fault: Fault) -> str:
-    return f"{fault.message}. {_('Allowed')}: {fault.allowed}."
 
 
 def _draw(
@@ -226,5 +222,4 @@ def add_faults(form: forms.Form, error: InvalidInput) -> None:
     """Show a service's faults beside their fields."""
     for fault in error.faults:
         field = _FIELDS.get(fault.field, fault.field)
-        text = _sentence(fault) if fault.allowed else f"{fault.message}."
-        form.add_error(field if field in form.fields else None, text)
+        form.add_error(field if field in form.fields else None, fault.sentence)

@@ -26,8 +26,7 @@ def add_faults(form: forms.Form, error: InvalidInput) -> None:
     """Show a service's faults beside their fields."""
     for fault in error.faults:
         field = _FIELDS.get(fault.field)
-        text = f"{fault.message}. {_('Allowed')}: {fault.allowed}." if fault.allowed else f"{fault.message}."
-        form.add_error(field if field in form.fields else None, text)
+        form.add_error(field if field in form.fields else None, fault.sentence)
 
 
 class NodePoolSettingsForm(forms.Form):

@@ -130,7 +130,8 @@ def alternative_line(found: Json) -> str:
     }[found["change"]] % words
     where = {"level": place_word(found["level"]), "domain": found["domain"].rpartition(".")[2]}
     place = _("in %(level)s %(domain)s") % where if found["domain"] else ""
-    return singular(f"{text}: {_('runs now')} {place}".rstrip())
+    runs = _("runs now")
+    return singular(f"{text}: {runs} {place}".rstrip())
 
 
 def room_line_after(left: Sequence[Json]) -> str:

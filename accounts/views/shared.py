@@ -21,8 +21,7 @@ def save(form: forms.Form, change: Callable[[], Answer]) -> Answer | None:
         return change()
     except InvalidInput as error:
         for fault in error.faults:
-            text = f"{fault.message} ({_('allowed')}: {fault.allowed})" if fault.allowed else fault.message
-            form.add_error(fault.field if fault.field in form.fields else None, text)
+            form.add_error(fault.field if fault.field in form.fields else None, fault.sentence)
     except (Conflict, Stale) as error:
         form.add_error(None, error.message)
     return None

@@ -1,5 +1,6 @@
 """Translations: every message is found, and compiled without GNU gettext."""
 
+import ast
 from gettext import GNUTranslations
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ TEMPLATE = """{% load i18n %}{% comment %}{% translate "Not this" %}{% endcommen
 {{ n }} row of {{ who }}{% plural %}{{ n }} rows of {{ who }}{% endblocktranslate %}
 {% translate "limit" context "of a project" %}
 """
+MARKS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "npgettext"}
 
 
 @pytest.fixture
@@ -92,3 +94,19 @@ def test_without_a_catalogue_nothing_is_compiled(tree: Path) -> None:
 
 def test_everything_the_product_says_is_translated() -> None:
     assert problems(Path(__file__).resolve().parents[2]) == []
+
+
+def test_no_text_is_marked_inside_an_f_string_where_nobody_finds_it() -> None:
+    root = Path(__file__).parents[2]
+    packages = ("accounts", "clusters", "controlplane", "core", "metrics", "organizations", "topology", "workloads")
+    marked = {
+        f"{path.relative_to(root)}:{call.lineno}"
+        for package in packages
+        for path in (root / package).rglob("*.py")
+        for text in ast.walk(ast.parse(path.read_text()))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in MARKS
+    }
+
+    assert marked == set()

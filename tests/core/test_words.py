@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from clusters.kubeconfig import read_kubeconfig
 from clusters.names import check_object_name
-from core.errors import InvalidInput, NotFound, NotPermitted
+from core.errors import Fault, InvalidInput, NotFound, NotPermitted
 from core.words import translate_with
 from topology.durations import normalise_duration
 from workloads.graph import parse_graph
@@ -55,3 +55,8 @@ def test_without_django_texts_stay_as_they_are_written():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout.strip()) == (0, "name: 'No' is not a Kubernetes name"), done.stderr
+
+
+def test_a_fault_is_one_sentence_of_the_viewers_language(shouting: None) -> None:
+    assert Fault("name", "it is empty.", "1 to 64 characters").sentence == "[it is empty. Allowed: 1 to 64 characters.]"
+    assert Fault("name", "it is taken").sentence == "[it is taken.]"

@@ -122,15 +122,10 @@ def _again(request: HttpRequest, context: dict[str, Any], error: InvalidInput | 
     faults = error.faults if isinstance(error, InvalidInput) else ()
     at_name = [fault for fault in faults if fault.field == "name"]
     shown = {
-        "name_error": " ".join(_sentence(fault) for fault in at_name) or (not faults and error.message) or "",
-        "errors": [_sentence(fault) for fault in faults if fault.field != "name"],
+        "name_error": " ".join(fault.sentence for fault in at_name) or (not faults and error.message) or "",
+        "errors": [fault.sentence for fault in faults if fault.field != "name"],
     }
     return render(request, "topology/topology_new.html", {**context, **shown}, status=422)
-
-
-def _sentence(fault: Any) -> str:
-    text = f"{fault.message}."
-    return f"{text} {_('Allowed')}: {fault.allowed}." if fault.allowed else text
 
 
 def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
@@ -149,7 +144,7 @@ def page_context(fields: Any, cluster: Cluster) -> dict[str, Any]:
     del manifest["metadata"]["labels"]
     return {
         "draft": draft,
-        "errors": [_sentence(doubled_fault(key)) for key in draft.doubled],
+        "errors": [doubled_fault(key).sentence for key in draft.doubled],
         "cluster": cluster,
         "node_count": len(facts),
         "candidates": [_candidate(candidate, draft) for candidate in draft.places],
