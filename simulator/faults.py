@@ -136,7 +136,7 @@ def _positive(parameters: dict[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if not _is_amount(value) or value <= 0:
-        raise ValueError(f"{name} must be a positive number, not {value!r}")
+        raise ValueError(f"{name} must be a positive number of at most {MOST}, not {value!r}")
     return float(value)
 
 

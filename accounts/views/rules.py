@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts import services
 from accounts.forms import RuleForm, scope_label
 from accounts.models import AccessRule, ScopeType, User
-from accounts.permissions import Scope, has_right, require
+from accounts.permissions import TENANT, Scope, has_right, require
 from accounts.requests import actor_of
 from accounts.roles import ROLE_LABELS, Text
 from accounts.scopes import Target, find_target, names_of, scope_of, targets_for, visible_rules
@@ -71,7 +71,7 @@ def rule_rows(viewer: Any, rules: Any) -> list[RuleRow]:
     """Rules with the names of their scopes: three queries for all. Subjects whose page the viewer may not open have no
     link."""
     names, kinds = names_of(rules), dict(SUBJECT_TYPES)
-    opened = {kind for kind, (_page, right) in SUBJECT_PAGES.items() if has_right(viewer, right, Scope())}
+    opened = {kind for kind, (_page, right) in SUBJECT_PAGES.items() if has_right(viewer, right, TENANT)}
     return [
         RuleRow(
             rule,

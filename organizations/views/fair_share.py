@@ -64,10 +64,11 @@ def fair_share(request: HttpRequest) -> HttpResponse:
     rows = board_rows(board, resource)
     if request.GET.get("format") == "csv":
         return _csv(pool, resource, rows)
-    found = _found(rows, request.GET.get("q", "").strip()[:60])
+    asked = request.GET.get("q", "").strip()[:60]
+    found = _found(rows, asked)
     context |= _stale(cluster) | _board_context(request, board, resource, rows)
     context |= _history(request, board, resource, rows, found[:MOST_ROWS])
-    context |= {"q": request.GET.get("q", "").strip()[:60], "lines": presenting.lines_of(board, found[:MOST_ROWS])}
+    context |= {"q": asked, "lines": presenting.lines_of(board, found[:MOST_ROWS])}
     context |= {"more_lines": max(len(found) - MOST_ROWS, 0), "nothing_found": not found}
     context["sentences"] = presenting.sentences_of(board, resource, found)[:MOST_SENTENCES]
     context |= _what_if(request, board, resource, found[:MOST_SENTENCES])
