@@ -41,7 +41,6 @@ PARTS = {"operator-down", "conversion-down"}
 SECONDS = 120
 LEASE_SECONDS = 120
 UNPULLED = "registry.example/cannot-be-pulled:1.3.0"
-OLDER = "v1alpha1"
 
 
 @pytest.fixture(scope="module")
