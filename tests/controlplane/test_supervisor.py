@@ -14,7 +14,7 @@ from controlplane.processes import configure_broker
 from controlplane.supervisor import Child, Supervisor
 
 
-def wait_for(condition, seconds=10.0):
+def wait_for(condition, seconds=60.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if value := condition():
