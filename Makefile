@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
 # Packages need about 350 MB, the development packages as much again.
 ROOM = [ "$$(df -Pm . | awk 'NR == 2 { print $$4 }')" -ge 400 ] || { echo "The disk of $(CURDIR) is full: Muster's packages need 400 MB."; exit 1; }
-# What touches the database; the rest of the suite can't differ between SQLite and PostgreSQL.
+# Where tests touch the database; what does not can't differ between SQLite and PostgreSQL.
 DATABASE_TESTS := tests/core tests/accounts tests/clusters tests/topology tests/organizations tests/workloads tests/metrics tests/controlplane tests/contracts tests/api
 
 # What Python compiled is kept: a run of the tests starts dozens of processes that would each compile all of it again.
@@ -50,7 +50,7 @@ test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
 # What `make test` has run is not run again: each test runs once, but for those that run on PostgreSQL too.
 test-all: test ## everything: PostgreSQL, faults and the real cluster too
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "long and not stack and not faults and not cluster"
-	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster" $(DATABASE_TESTS)
+	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "database and not stack and not faults and not cluster" $(DATABASE_TESTS)
 	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster"
 	$(BIN)/python -m pytest -q -m "cluster" tests/contract tests/clusters tests/cluster
 

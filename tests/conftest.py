@@ -36,6 +36,8 @@ FINE_TO_SKIP = (
     "../shared",
     "not here",
 )
+# With one of these fixtures, or the mark, pytest-django lets a test at the database; any other fails that tries.
+DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "django_db_reset_sequences"})
 # Files of few tests that take long.
 LONGEST = frozenset({
     "test_bad_input.py", "test_departments.py", "test_every_url.py", "test_gallery.py", "test_matrix.py",
@@ -51,6 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         compile_catalogue()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What may touch the database is `database`."""
+    if item.get_closest_marker("django_db") or DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.database)
 
 
 @pytest.hookimpl(trylast=True)
