@@ -39,8 +39,8 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
         arguments = (("madeBy", error.made_by),)
         return Outcome("NotReady", (Condition("Accepted", "False", "NameTaken", error.message, arguments=arguments),))
     except Unlabelled as error:
-        arguments = (("name", error.name), ("label", error.label))
-        return Outcome("NotReady", (Condition("Accepted", "False", "Unlabelled", str(error), arguments=arguments),))
+        told = (("name", error.name), ("label", error.label))
+        return Outcome("NotReady", (Condition("Accepted", "False", "Unlabelled", str(error), arguments=told),))
     conditions = [Condition("Accepted", "True", "Accepted", "The project can be written."), namespace]
     if namespace.status == "True":
         conditions += sync_secrets(project, gateway)

@@ -131,15 +131,16 @@ def _mismatch(pool: NodePool, members: Sequence[Manifest]) -> list[Condition]:
     for node in members:
         lacking = [key for key in topology.levels if not labels_of(node).get(key)]
         if lacking and _has_gpus(node):
-            missing[node["metadata"]["name"]] = ",".join(lacking)
+            missing[node["metadata"]["name"]] = lacking
     if not missing:
         message = f"Every GPU node of the pool carries the labels of topology {topology.name}."
         return [Condition("TopologyMismatch", "False", "TopologyMatch", message)]
-    named = "; ".join(f"{node} lacks {keys.replace(',', ', ')}" for node, keys in _first(missing))
+    first = list(missing.items())[:SHOWN]
+    named = "; ".join(f"{node} lacks {', '.join(keys)}" for node, keys in first)
     message = f"{len(missing)} nodes are outside topology {topology.name}: {named}."
     if len(missing) == 1:
         message = f"1 node is outside topology {topology.name}: {named}."
-    more = {"topology": topology.name, "told": _told(_first(missing))}
+    more = {"topology": topology.name, "told": _told([(node, ",".join(keys)) for node, keys in first])}
     return [_about("TopologyMismatch", "True", "TopologyMismatch", message, list(missing), **more)]
 
 
