@@ -27,8 +27,9 @@ from workloads.agreement_case import case_of, forget_old_cases
 from workloads.agreement_pods import OwnPods, are_others, decided, own_pods, seen_places
 from workloads.agreement_shards import Evidence, Spared
 from workloads.agreement_tally import TOPIC, scheduler_version
+from workloads.graph import parse_graph
 from workloads.models import Agreement, DesiredPhase, Prediction, Workload
-from workloads.placement import surroundings_of
+from workloads.placement import MOST_PODS, surroundings_of
 from workloads.placement_gangs import render_gangs
 from workloads.reconcile.preview import rendered_manifest
 
@@ -107,6 +108,8 @@ def _say(row: Prediction, workload: Workload, now: datetime) -> None:
     """Fill in what the engine says. The shard is read first: from then on it does not matter what happens."""
     if Prediction.objects.filter(cluster=row.cluster_id, outcome=Agreement.OPEN).count() >= MOST_OPEN:
         raise NotComparable("busy")
+    if parse_graph(workload.manifest).pods > MOST_PODS:
+        raise NotComparable("tooManyPods")
     shard, own = shard_snapshot(workload.cluster, workload.node_pool.shard, now=now), own_pods(workload)
     row.age_seconds = max(int((now - shard.observed_at).total_seconds()), 0) if shard.observed_at else None
     question = _question(workload, shard, own, now)

@@ -36,6 +36,7 @@ def reason_word(code: str) -> str:
     """Why predictions are not comparable, in a few words."""
     words = {
         "busy": _("too many starts at once"),
+        "tooManyPods": _("too many pods to look into"),
         "noNodes": _("the pool had no nodes"),
         "schedulerBlind": _("the scheduler could not read an object"),
         "stale": _("the cluster was not heard"),

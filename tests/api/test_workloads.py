@@ -3,8 +3,10 @@
 import csv
 
 import pytest
+from django.db.models.signals import post_init
 
 from tests.api.conftest import POD_UID
+from workloads.models import Workload
 
 
 def test_events_are_listed_newest_first_with_their_object(api, world):
@@ -42,6 +44,39 @@ def test_pods_of_all_workloads_are_listed_filtered_and_counted(api, world):
         (f"filterBy=workloadId=={world.running.pk}", 1), (f"filterBy=workloadId=={world.waiting.pk}", 0),
     ):  # fmt: skip
         assert api.get(f"/api/v1/workloads/pods/count?{query}").json() == {"count": count}, query
+
+
+@pytest.fixture
+def read_workloads():
+    """The workloads that were made from rows, as they are made."""
+    made = []
+
+    def note(instance, **_):
+        made.append(instance)
+
+    post_init.connect(note, sender=Workload)
+    yield made
+    post_init.disconnect(note, sender=Workload)
+
+
+def test_a_page_of_pods_reads_the_workloads_of_its_pods_alone(api, world, read_workloads):
+    for path in ("pods", "pods?verbosity=full"):
+        read_workloads.clear()
+        assert len(api.get(f"/api/v1/workloads/{path}").json()["pods"]) == 1
+        assert [row.pk for row in read_workloads] == [world.running.pk]
+    read_workloads.clear()
+    assert api.get("/api/v1/workloads/pods/count").json() == {"count": 1}
+    assert read_workloads == []
+
+
+@pytest.mark.parametrize("figure", ["WORKLOADS_COUNT", "GPU_ALLOCATION", "PENDING_TIME_DISTRIBUTION"])
+def test_telemetry_reads_no_document_of_a_workload(api, world, read_workloads, figure):
+    answer = api.get(f"/api/v1/workloads/telemetry?telemetryType={figure}&groupBy=DepartmentId")
+
+    assert answer.status_code == 200
+    assert len(read_workloads) == 2
+    for row in read_workloads:
+        assert {"source", "manifest", "conditions"} <= row.get_deferred_fields()
 
 
 def test_pods_of_other_projects_are_not_there(client_of, outsider, world):

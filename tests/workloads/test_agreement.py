@@ -306,6 +306,17 @@ def test_many_starts_at_once_are_counted_but_not_compared(live: Live, start: Any
     assert second.evidence is None
 
 
+def test_a_graph_of_more_pods_than_are_looked_into_is_counted_but_not_compared(
+    live: Live, start: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(agreement, "MOST_PODS", 0)
+
+    _workload, prediction = start(graph(1, 1))
+
+    assert (prediction.outcome, prediction.reasons) == (Agreement.NOT_COMPARABLE, ["tooManyPods"])
+    assert prediction.evidence is None
+
+
 def test_no_prediction_is_made_where_they_are_switched_off(
     live: Live, project: Any, admin: Any, actor: Any, settings: Any
 ):

@@ -99,9 +99,11 @@ class PodListView(ApiView):
     def get(self, request: Request) -> Response:
         """`{pods, next}`. `verbosity` brief or full: full has the names of workload and project too."""
         full = _one_of(request, "verbosity", ("brief", "full")) == "full"
-        workloads, rows = visible_pods(request)
-        found, following = paginate(request, sort(request, rows, POD_SORTS, default="createdAt"))
-        pods = [wire.pod_shape(workloads[pod.workload], pod, named=full) for pod in found]
+        rows = sort(request, visible_pods(request), POD_SORTS, default="createdAt")
+        found, following = paginate(request, rows)
+        owners = selectors.workloads_of(request.user).filter(pk__in={pod.workload for pod in found})
+        workloads = {str(row.pk): row for row in owners}
+        pods = [wire.pod_shape(workloads[pod.workload], pod, named=full) for pod in found if pod.workload in workloads]
         return Response(PodList(pods=pods, next=following or UNSET))
 
 
@@ -113,20 +115,21 @@ class PodCountView(ApiView):
 
     def get(self, request: Request) -> Response:
         """`{count}`."""
-        return Response(Count(count=visible_pods(request)[1].count()))
+        return Response(Count(count=visible_pods(request).count()))
 
 
-def visible_pods(request: Request) -> tuple[Mapping[str, Workload], QuerySet[Pod]]:
-    """Workloads by id, and those of their pods that `filterBy`, `search`, `completed` and `deleted` ask for."""
+def visible_pods(request: Request) -> QuerySet[Pod]:
+    """The pods of visible workloads that `filterBy`, `search`, `completed` and `deleted` ask for. Of the workloads the
+    ids alone are read: those of a page's pods are read with the page."""
     require(request.user, "workloads:read")
-    workloads = {str(row.pk): row for row in selectors.workloads_of(request.user)}
-    rows = search(request, Pod.objects.filter(workload__in=workloads), ("name", "node_name", "component"))
+    ids = [str(pk) for pk in Workload.objects.visible_to(request.user).values_list("pk", flat=True)]
+    rows = search(request, Pod.objects.filter(workload__in=ids), ("name", "node_name", "component"))
     completed = _one_of(request, "completed", ("all", "true", "false"))
     if completed != "all":
         rows = rows.filter(Q(phase__in=FINISHED) if completed == "true" else ~Q(phase__in=FINISHED))
     if _one_of(request, "deleted", ("false", "true")) == "true":
         rows = rows.none()  # a pod that is gone is not kept
-    return workloads, filter_by(request, rows, POD_FILTERS)
+    return filter_by(request, rows, POD_FILTERS)
 
 
 def event_shape(event: ClusterEvent) -> EventShape:
