@@ -81,8 +81,8 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
     pods = await_ready(cluster, "loosened", 9)
     assert len(domains_of(cluster, pods, ZONE)) == 1
     expect(tab.get_by_text(re.compile("One rack was preferred and did not fit; it was loosened"))).to_be_visible()
-    busy_gpus_are_those_of_the_workloads(tab, cluster)
     what_kubectl_changes_is_repaired_and_shown(tab, cluster)
+    busy_gpus_are_those_of_the_workloads(tab, cluster)
 
     delete(tab, "loosened")
     delete(tab, "vllm-disagg")
@@ -180,9 +180,8 @@ def busy_gpus_are_those_of_the_workloads(tab: Page, cluster: Muster) -> None:
 
     def seen() -> bool:
         tab.goto("/gpu-utilisation/?by=node")
-        rows = tab.locator("#metrics-groups tbody tr")
-        found = {row.locator("td").nth(0).inner_text(): row.locator("td").nth(5).inner_text() for row in rows.all()}
-        return bool(found) and {name for name, most in found.items() if most not in ("0 %", "–")} == set(busy)
+        found = cells(tab.locator("#metrics-groups tbody tr"), 0, 5)
+        return bool(found) and {name for name, most in found if most not in ("0 %", "–")} == set(busy)
 
     wait_until(seen, f"utilisation on exactly {sorted(busy)}", 90)
     for node, gpus in busy.items():
@@ -194,9 +193,15 @@ def busy_gpus_are_those_of_the_workloads(tab: Page, cluster: Muster) -> None:
 def busy_indices(tab: Page) -> set[int] | None:
     """The GPUs of the node's page that do something, read at one moment; None while its panel is being fetched. The
     panel is fetched again every minute."""
-    cells = "rows => rows.map((row) => [...row.cells].slice(0, 2).map((cell) => cell.innerText))"
-    rows = tab.locator("#node-gpus tbody tr").evaluate_all(cells)
+    rows = cells(tab.locator("#node-gpus tbody tr"), 0, 1)
     return {int(index) for index, used in rows if used not in ("0 %", "–")} if len(rows) == 8 else None
+
+
+def cells(rows: Locator, *columns: int) -> list[list[str]]:
+    """What stands in these columns of each row, read at one moment."""
+    read = "(rows, columns) => rows.map((row) => columns.map((column) => row.cells[column].innerText))"
+    found: list[list[str]] = rows.evaluate_all(read, list(columns))
+    return found
 
 
 def what_kubectl_changes_is_repaired_and_shown(tab: Page, cluster: Muster) -> None:
