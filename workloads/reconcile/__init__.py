@@ -44,8 +44,8 @@ def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
     except (InvalidInput, NameTaken, Rejected) as error:
         return _refused(workload, error)
     conditions = (
-        Condition("Accepted", "True", "Applied"),
-        Condition("Synced", "True", "Applied"),
+        Condition("Accepted", "True", "Applied", "It can be written to the cluster."),
+        Condition("Synced", "True", "Applied", "The cluster has what is wanted."),
         _in_sync(workload, applied),
     )
     status = status_of(workload, applied.live or {})

@@ -37,7 +37,10 @@ def sync_suspension(workload: Workload, gateway: Gateway) -> Outcome:
     left = _take_away(workload, gateway)
     if left:
         return Outcome(phase="Stopping", conditions=(_leaving(left),), check_again_after=SOON)
-    conditions = (Condition("Accepted", "True", "Suspended"), Condition("Synced", "True", "Suspended"))
+    conditions = (
+        Condition("Accepted", "True", "Suspended", "It can be written to the cluster."),
+        Condition("Synced", "True", "Suspended", "Its graph and its pods have left the cluster, as is wanted."),
+    )
     return Outcome(phase="Stopped", conditions=conditions, columns=CLEARED, check_again_after=RESYNC)
 
 

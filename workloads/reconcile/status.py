@@ -120,16 +120,21 @@ def _ready(phase: str, reason: Reason | None) -> Condition:
         return Condition("Ready", "True", "AllPodsReady", "Every pod of every role is ready.")
     code = reason.code if reason else "Starting"
     arguments = tuple(sorted((reason.arguments if reason else {}).items()))
-    words = " ".join(reason.words[:3]) if reason else ""
+    words = (" ".join(reason.words[:3]) if reason else "") or "Not every pod of every role is ready yet."
     return Condition("Ready", "False", code, words, arguments=arguments)
 
 
 def _placed(placement: Placement, asked: Asked) -> Iterator[Condition]:
     if placement.state in ("", "waits"):
         return
-    arguments = (("level", asked.required or asked.preferred), ("domains", ", ".join(placement.domains)))
-    reason = {"kept": "Kept", "loosened": "Loosened", "broken": "Broken"}[placement.state]
-    yield Condition("PlacementKept", "True" if placement.state == "kept" else "False", reason, arguments=arguments)
+    level, domains = asked.required or asked.preferred, ", ".join(placement.domains)
+    reason, message = {
+        "kept": ("Kept", f"All pods stand in one domain of {level}: {domains}."),
+        "loosened": ("Loosened", f"One domain of {level} was preferred; the pods stand in {domains}."),
+        "broken": ("Broken", f"One domain of {level} was required; the pods stand in {domains}."),
+    }[placement.state]
+    arguments = (("level", level), ("domains", domains))
+    yield Condition("PlacementKept", "True" if reason == "Kept" else "False", reason, message, arguments=arguments)
 
 
 def _reason(
