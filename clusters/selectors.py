@@ -251,11 +251,10 @@ def pods_on(node: Node) -> list[Pod]:
     return sorted(pods.order_by(), key=lambda pod: (pod.namespace, pod.name))
 
 
-def events_about(cluster_id: UUID, kind: str, name: str, namespace: str = "") -> QuerySet[ClusterEvent]:
-    """Kubernetes events about one object, the newest first."""
-    return ClusterEvent.objects.filter(
-        cluster_id=cluster_id, involved_kind=kind, involved_name=name, namespace=namespace
-    ).order_by("-last_seen_at", "-pk")
+def events_of_node(node: Node) -> QuerySet[ClusterEvent]:
+    """Kubernetes events about one node, the newest first."""
+    about = {"involved_kind": "Node", "involved_name": node.name, "namespace": ""}
+    return ClusterEvent.objects.filter(cluster_id=node.cluster_id, **about).order_by("-last_seen_at", "-pk")
 
 
 def watch_state(cluster: Cluster, *kinds: str, now: datetime | None = None) -> WatchState:

@@ -1,12 +1,13 @@
 """Every kind of desired-state row and the function that reconciles it, in the order in which they depend."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from accounts.audit import Attempt, record_attempt
 from accounts.models import Outcome, UserKind
 from clusters.adopting import heeding_adoptions
+from clusters.kube.errors import NotServed
 from clusters.models import Cluster
 from clusters.reconcile import reconcile_cluster
 from core import leases, live
@@ -64,9 +65,15 @@ RECONCILERS: Sequence[Reconciler] = (
 
 
 def wake_failed(cluster: Any) -> int:
-    """Make the rows of a cluster due whose last try failed; how many. One UPDATE a kind: they are done one after the
-    other by the cluster's one task, as any other rows."""
-    return sum(leases.poke_failed(kind.model, {kind.cluster_lookup: cluster}) for kind in RECONCILERS)
+    """Make the rows of a cluster due whose last try failed, or that wait for a kind that was not served; how many.
+    One UPDATE or two a kind: they are done one after the other by the cluster's one task, as any other rows."""
+    return sum(_poke_failed(kind.model, {kind.cluster_lookup: cluster}) for kind in RECONCILERS)
+
+
+def _poke_failed(model: type[DesiredState], scope: Mapping[str, Any]) -> int:
+    waiting = model._default_manager.filter(failures=0, **scope).values_list("pk", "conditions")
+    unserved = [pk for pk, told in waiting if any(each["reason"] == NotServed.reason for each in told)]
+    return leases.poke_failed(model, scope) + (leases.poke(model, unserved) if unserved else 0)
 
 
 @cache

@@ -19,6 +19,7 @@ FOUNDATION_SECONDS = 30.0  # a new simulated cluster of thousands of nodes is wr
 LOG_BYTES = 20 * 1024 * 1024
 POLL_SECONDS = 0.1
 TELL_SECONDS = 30.0
+LAST_LINES = 12
 
 Say = Callable[[str], None]
 
@@ -115,11 +116,11 @@ class Supervisor:
         """Where its output goes."""
         return self._log_dir / f"{child.name}.log"
 
-    def last_lines(self, child: Child, count: int = 12) -> str:
+    def last_lines(self, child: Child) -> str:
         """The end of its log."""
         with self.log_of(child).open("rb") as log:
             log.seek(max(0, self.log_of(child).stat().st_size - 20_000))
-            return b"\n".join(log.read().splitlines()[-count:]).decode("utf-8", "replace")
+            return b"\n".join(log.read().splitlines()[-LAST_LINES:]).decode("utf-8", "replace")
 
     def _start_again(self, child: Child, now: float) -> None:
         """What cannot be started now, as on a full disk, is tried again; the others are looked after meanwhile."""

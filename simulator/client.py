@@ -53,7 +53,6 @@ class KubeClient(Protocol):
         namespace: str | None = None,
         *,
         label_selector: str = "",
-        field_selector: str = "",
     ) -> ObjectList: ...
 
     def watch(

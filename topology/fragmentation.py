@@ -4,7 +4,6 @@ A pod goes whole on one node; a gang stays in one node pool. Counted are free GP
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -37,24 +36,24 @@ class LevelFits:
     fits: tuple[Fit, ...]
 
 
-def largest_gangs(tree: Tree, sizes: Sequence[int] = SIZES) -> list[LevelFits]:
+def largest_gangs(tree: Tree) -> list[LevelFits]:
     """Per level, broadest first, the most pods that any one domain takes; the first in natural order where several
     take as many."""
     counts: list[dict[tuple[str, tuple[str, ...]], list[int]]] = [
-        defaultdict(lambda: [0] * len(sizes)) for _ in range(len(tree.levels) + 1)
+        defaultdict(lambda: [0] * len(SIZES)) for _ in range(len(tree.levels) + 1)
     ]
     for node in tree.root.nodes:
         free = free_gpus(node)
-        if free < min(sizes):
+        if free < min(SIZES):
             continue
-        taken = [free // size for size in sizes]
+        taken = [free // size for size in SIZES]
         path = tuple(node.labels[key] for key in tree.levels)
         for depth, sums in enumerate(counts):
             row = sums[node.pool, path[:depth]]
             for index, amount in enumerate(taken):
                 row[index] += amount
     return [
-        LevelFits(depth - 1, tuple(_best(sums, index, size) for index, size in enumerate(sizes)))
+        LevelFits(depth - 1, tuple(_best(sums, index, size) for index, size in enumerate(SIZES)))
         for depth, sums in enumerate(counts)
     ]
 

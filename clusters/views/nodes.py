@@ -53,7 +53,7 @@ def node_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "conditions": node_presenting.node_condition_views(node),
         "sees_pods": sees_pods,
         "pods": selectors.pods_on(node)[:PODS] if sees_pods else [],
-        "events": node_presenting.event_views(selectors.events_about(node.cluster_id, "Node", node.name)[:EVENTS]),
+        "events": node_presenting.event_views(selectors.events_of_node(node)[:EVENTS]),
         "stale": presenting.stale_sentences([(node.cluster, state)] if state.stale else []),
         "metrics_url": _metrics_url(node.pk),
     }

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from clusters.connections import connection_of
 from clusters.kube.client import KubeGateway
+from clusters.kube.errors import NotServed
 from clusters.models import Cluster
 from clusters.watcher import store
 from clusters.watcher.changes import Change, Interest
@@ -27,6 +28,8 @@ from core.errors import MusterError
 from core.hints import hint_recovered
 
 log = structlog.get_logger(__name__)
+
+STOP_SECONDS = 5.0
 
 FLUSH_SECONDS = 0.25
 HEARTBEAT_SECONDS = 10.0
@@ -51,6 +54,7 @@ class ClusterWatch:
     _heartbeat_at: float = 0.0
     is_behind: bool = False  # as much waited as may: a list is being read faster than it is written
     is_cut_off: bool = False  # no stream gets an answer
+    unserved: frozenset[str] = frozenset()  # kinds that the cluster did not serve when they were asked for last
 
     def start(self) -> None:
         """Begin. Raises the error of an unreadable credential; everything later is in the streams' states."""
@@ -69,14 +73,14 @@ class ClusterWatch:
         for stream in self.streams:
             self._spawn(f"{self.cluster.name}/{stream.kind.name}", stream)
 
-    def stop(self, *, timeout: float = 5.0) -> None:
+    def stop(self) -> None:
         """End all threads and give the lease back. Streams that wait for bytes are cut off."""
         self._stopped.set()
         for stream in self.streams:
             stream.pending.close()
         if self._gateway is not None:
             self._gateway.close()
-        deadline = monotonic() + timeout
+        deadline = monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - monotonic()))
         with suppress(DatabaseError):
@@ -124,11 +128,16 @@ class ClusterWatch:
         self._heartbeat_at = monotonic()
 
     def note_recovery(self) -> None:
-        """Tell the workers when the first stream gets an answer again after none did."""
+        """Tell the workers when the first stream gets an answer again after none did, or a kind is served (again)."""
         states = [stream.state for stream in self.streams if stream.state.served]
         was, self.is_cut_off = self.is_cut_off, bool(states) and all(state.error for state in states)
-        if was and not self.is_cut_off:
-            log.info("cluster answers again", cluster=self.cluster.name)
+        before, self.unserved = (
+            self.unserved,
+            frozenset(stream.kind.name for stream in self.streams if stream.state.reason == NotServed.reason),
+        )
+        healthy = {stream.kind.name for stream in self.streams if stream.state.listed_at and not stream.state.error}
+        if (was and not self.is_cut_off) or before & healthy:
+            log.info("cluster answers again", cluster=self.cluster.name, served=sorted(before & healthy))
             hint_recovered(Cluster._meta.label, self.cluster.pk)
 
     def _tell(self, changes: Sequence[Change]) -> None:

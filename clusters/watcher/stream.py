@@ -202,6 +202,8 @@ class Stream:
             if self._version == 0:
                 self.state.served = self.state.listed_at is not None and self.state.served
                 self._note(error)
+                if self.state.lists:  # served until now: it may be back soon
+                    return self._delay()
                 return NOT_SERVED_AGAIN * random.uniform(0.8, 1.2)  # noqa: S311 (no secret)
             return 0.0
         self._note(error)

@@ -46,10 +46,9 @@ def list_parameters(filters: Sequence[Filter], sorts: Iterable[str], *, searched
     return (*count_parameters(filters, searched=searched), *sort_parameters(sorts), *page_parameters())
 
 
-def choice_parameter(name: str, choices: Sequence[str], *, required: bool = False) -> OpenApiParameter:
+def choice_parameter(name: str, choices: Sequence[str]) -> OpenApiParameter:
     """One of a few words; the first is the default."""
-    default = None if required else choices[0]
-    return OpenApiParameter(name, OpenApiTypes.STR, enum=list(choices), default=default, required=required)
+    return OpenApiParameter(name, OpenApiTypes.STR, enum=list(choices), default=choices[0])
 
 
 def flag_parameter(name: str) -> OpenApiParameter:

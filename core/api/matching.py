@@ -40,9 +40,9 @@ def etag_of(row: Tagged) -> str:
     return f'"{hashlib.sha256(encode(shown)).hexdigest()[:16]}"'
 
 
-def tagged(row: Tagged, body: Any, *, status: int = 200) -> Response:
+def tagged(row: Tagged, body: Any) -> Response:
     """An answer that shows `row` as `body`, with its ETag."""
-    return Response(body, status=status, headers={"ETag": etag_of(row)})
+    return Response(body, headers={"ETag": etag_of(row)})
 
 
 def check_match(request: Request, row: Tagged, *, needed: bool = False) -> None:

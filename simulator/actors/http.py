@@ -67,9 +67,8 @@ class HttpClient:
         namespace: str | None = None,
         *,
         label_selector: str = "",
-        field_selector: str = "",
     ) -> ObjectList:
-        query = {"limit": str(PAGE), **_selectors(label_selector, field_selector)}
+        query = {"limit": str(PAGE), **_selected(label_selector)}
         items: list[Object] = []
         while True:
             page = await self._call("GET", kind.path(namespace), query=query)
@@ -88,7 +87,7 @@ class HttpClient:
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": str(WATCH_S),
-            **_selectors(label_selector, ""),
+            **_selected(label_selector),
         }
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=WATCH_S + 30)
         url = self._server + kind.path(namespace)
@@ -211,9 +210,8 @@ def _path(kind: Kind, metadata: Mapping[str, Any], subresource: str) -> str:
     return f"{path}/{subresource}" if subresource else path
 
 
-def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
-    given = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: value for name, value in given.items() if value}
+def _selected(label_selector: str) -> dict[str, str]:
+    return {"labelSelector": label_selector} if label_selector else {}
 
 
 def _refusal(code: int, answer: bytes) -> KubeError:

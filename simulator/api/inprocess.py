@@ -7,7 +7,7 @@ from clusters.kinds import Kind
 from simulator.api import deleting, patching, pods, reading, writing
 from simulator.api.errors import ApiError
 from simulator.api.reading import ListOptions
-from simulator.api.requests import ADMIN, DeleteOptions, Target, User, WriteOptions
+from simulator.api.requests import ADMIN, DeleteOptions, Target, WriteOptions
 from simulator.api.resources import Resource
 from simulator.api.server import Server
 from simulator.api.versions import in_version
@@ -17,9 +17,8 @@ from simulator.client import Object, ObjectList, PatchType, WatchEvent
 class InProcessClient:
     """The verbs of `simulator.client.KubeClient`; objects are the store's own and must not be changed."""
 
-    def __init__(self, server: Server, *, user: User = ADMIN, field_manager: str = "simulator") -> None:
+    def __init__(self, server: Server, *, field_manager: str = "simulator") -> None:
         self._server = server
-        self._user = user
         self._field_manager = field_manager
 
     async def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
@@ -38,10 +37,9 @@ class InProcessClient:
         namespace: str | None = None,
         *,
         label_selector: str = "",
-        field_selector: str = "",
     ) -> ObjectList:
         resource = self._resource(kind)
-        options = ListOptions(label_selector=label_selector, field_selector=field_selector)
+        options = ListOptions(label_selector=label_selector)
         page = reading.list_entries(self._server, _target(resource, namespace), options)
         return ObjectList([in_version(resource, entry) for entry in page.entries], page.resource_version)
 
@@ -69,7 +67,7 @@ class InProcessClient:
         self, kind: Kind, body: Object, *, field_manager: str, force: bool = False, subresource: str = ""
     ) -> Object:
         resource = self._resource(kind)
-        options = WriteOptions(user=self._user, field_manager=field_manager, force=force)
+        options = WriteOptions(user=ADMIN, field_manager=field_manager, force=force)
         target = _body_target(resource, body, subresource)
         return in_version(resource, patching.apply(self._server, target, body, options).entry)
 
@@ -98,14 +96,14 @@ class InProcessClient:
         uid: str = "",
         grace_period_seconds: int | None = None,
     ) -> None:
-        options = DeleteOptions(self._user, propagation, uid, grace_seconds=grace_period_seconds)
+        options = DeleteOptions(ADMIN, propagation, uid, grace_seconds=grace_period_seconds)
         deleting.delete(self._server, _target(self._resource(kind), namespace, name), options)
 
     async def bind(self, namespace: str, pod: str, node: str) -> None:
         pods.bind(self._server, namespace, pod, node, self._options())
 
     def _options(self) -> WriteOptions:
-        return WriteOptions(user=self._user, field_manager=self._field_manager)
+        return WriteOptions(user=ADMIN, field_manager=self._field_manager)
 
     def _resource(self, kind: Kind) -> Resource:
         resource = self._server.find(kind.group, kind.version, kind.plural)

@@ -29,19 +29,17 @@ class Server:
     def __init__(
         self,
         *,
-        faults: Faults | None = None,
         history_limit: int = HISTORY_LIMIT,
-        clock: Callable[[], datetime] = wall_clock,
         admin_token: str = "",
         token_key: str = "",
         authority: str = "",
     ) -> None:
         self.store = Store(history_limit=history_limit)
         self.registry = Registry()
-        self.faults = faults or Faults()
+        self.faults = Faults()
         self.hooks = ServerHooks(self.faults)
         self.monotonic = time.monotonic
-        self.time = clock
+        self.time: Callable[[], datetime] = wall_clock
         self.closing = False
         self.authority = authority
         self.tokens = Tokens(self, admin_token, token_key)

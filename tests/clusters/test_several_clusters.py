@@ -146,6 +146,32 @@ def test_a_cluster_in_trouble_slows_and_hides_nothing_of_the_other(
     assert Cluster.objects.get(name="far").phase == "MissingPrerequisites"
 
 
+def test_what_waits_for_a_kind_is_done_at_once_when_the_kind_is_served_again(
+    sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _near, far = sides
+    told: list[str] = []
+    monkeypatch.setattr(cluster_watch, "hint_recovered", lambda label, pk: told.append(str(pk)))
+    far.add_node("far-1")
+    flushed(sides, lambda: far.nodes() == ["far-1"])
+    reconciled(far)
+    far.api.fault("version-not-served", group="kai.scheduler", version="v1")
+    far.add_pool("far-pool")
+    reconciled(far)
+    NodePool.objects.filter(name="far-pool").update(next_check_at=timezone.now() + timedelta(minutes=1))
+    assert NodePool.objects.get(name="far-pool").failures == 0
+    until(lambda: far.watch.note_recovery() is None and "schedulingshards" in far.watch.unserved, 20)
+    told.clear()  # of kinds that were asked for while the fault came
+
+    far.api.heal()
+    until(lambda: far.watch.note_recovery() is None and told == [str(far.row.pk)], 20)
+    assert tasks.recovered(told[0]) == 1
+    tasks.reconcile_cluster(str(far.row.pk))
+
+    assert far.shards() == ["far-pool"]
+    assert NodePool.objects.get(name="far-pool").phase == "Ready"
+
+
 def test_what_failed_in_an_outage_is_done_at_once_when_the_cluster_answers_again(
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,23 @@ def test_a_kind_that_is_not_served_is_looked_for_in_its_other_version_and_then_l
     assert max(stream.stopped.waits) >= 48
 
 
+def test_a_kind_that_was_served_is_looked_for_again_soon(start: Start) -> None:
+    """A CRD that is installed anew, or whose version is switched off and on, is back within seconds."""
+    _server, stream = start(
+        lambda e: e.page([node("a")], "5"),
+        lambda e: e.raw(b"404 page not found\n", 404),
+        lambda e: e.raw(b"404 page not found\n", 404),
+        lambda e: e.raw(b"404 page not found\n", 404),
+        lambda e: e.page([node("a"), node("b")], "9"),
+        hold,
+    )
+
+    until(lambda: "uid-b" in stream.pending.known)
+
+    assert sum(stream.stopped.waits[:3]) <= 1 + 2 + 4
+    assert stream.state.served
+
+
 def test_one_odd_object_hides_no_other(start: Start) -> None:
     odd = node("odd") | {"status": {"capacity": ["not", "a", "map"]}}
     _, stream = start(
