@@ -45,13 +45,13 @@ run: $(STAMP) ## start everything on http://127.0.0.1:8000 (another port: make r
 # Tests that start every process run alone; the rest runs on both cores, each file on one of them.
 test: $(STAMP_DEV) ## pure, database (SQLite) and the main job in a browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not stack and not faults and not cluster and not long"
-	$(BIN)/python -m pytest -q -m "stack and not faults and not cluster and not long"
+	$(BIN)/python -m pytest -q -m "stack and not faults and not cluster and not long" tests/stack
 
 # What `make test` has run is not run again: each test runs once, but for those that run on PostgreSQL too.
 test-all: test ## everything: PostgreSQL, faults and the real cluster too
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "long and not stack and not faults and not cluster"
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "database and not stack and not faults and not cluster" $(DATABASE_TESTS)
-	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster"
+	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster" tests/stack tests/faults
 	$(BIN)/python -m pytest -q -m "cluster" tests/contract tests/clusters tests/cluster
 
 check: $(STAMP_DEV) ## static checks, fast to slow
