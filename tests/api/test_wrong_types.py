@@ -1,5 +1,6 @@
-"""Each field of each write with something else in its place: a 400 that names a field and says why, and nothing is
-written. The bodies are those of the walks, so that a new write is asked without a line here."""
+"""Each field of each write that has dry runs with something else in its place, asked as a dry run: a 400 that names a
+field and says why, and never a row that changed. The bodies are those of the walks, so that a new write is asked
+without a line here."""
 
 import copy
 import json
