@@ -5,6 +5,7 @@ access rule gives a role to a user, service account or group on a scope, which i
 """
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -15,10 +16,11 @@ from django.db import models
 from accounts.models import AccessRule, ScopeType, User, UserKind
 from accounts.roles import ACTIONS, ADMINISTRATOR, DEPARTMENT_ADMINISTRATOR, RESEARCHER, ROLE_LABELS, ROLES, VIEWER
 from core.errors import NotFound, NotPermitted
+from core.rights_asked import note
 
 __all__ = (
     "ACTIONS", "ADMINISTRATOR", "DEPARTMENT_ADMINISTRATOR", "RESEARCHER", "ROLES", "ROLE_LABELS", "TENANT", "VIEWER",
-    "Reach", "Scope", "ScopedQuerySet", "has_right", "reach", "require", "rights_of", "rules_of",
+    "Reach", "Scope", "ScopedQuerySet", "has_right", "reach", "require", "require_again", "rights_of", "rules_of",
 )  # fmt: skip
 
 
@@ -105,6 +107,15 @@ def require(user: User | AnonymousUser, right: str, scope: Scope | None = None) 
     """Raise `NotPermitted`, which names the right, unless `has_right`."""
     if not has_right(user, right, scope):
         raise NotPermitted(right)
+    note(right, None if scope is None else [scope.cluster_id and str(scope.cluster_id), *scope[1:]])
+
+
+def require_again(user: User | AnonymousUser, right: str, scope: Sequence[Any] | None) -> None:
+    """`require` of what was noted for an answer that is given again; see `core.rights_asked`."""
+    if scope is None:
+        return require(user, right)
+    cluster, department, project = scope
+    return require(user, right, Scope(cluster and uuid.UUID(cluster), department, project))
 
 
 def _is_id(text: str) -> bool:

@@ -14,6 +14,7 @@ from accounts.permissions import TENANT, require
 from accounts.requests import actor_of
 from controlplane.api_shapes import SettingChange, SettingChanged, SettingShape
 from core.api.bodies import check_keys
+from core.api.matching import check_match, tagged
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.models import TenantSetting
@@ -32,7 +33,7 @@ class SettingListView(ApiView):
         return Response([setting_json(setting) for setting in SETTINGS.values()])
 
     def put(self, request: Request) -> Response:
-        """Change one: `{key, value}`, a flag as true, false or their words."""
+        """Change one: `{key, value}`, a flag as true, false or their words. `If-Match` is the ETag of that setting."""
         require(request.user, "settings:update", TENANT)
         body = self.body()
         check_keys(body, ("key", "value"))
@@ -40,6 +41,7 @@ class SettingListView(ApiView):
         if setting is None:
             raise InvalidInput.of("key", f"{str(body.get('key'))[:60]!r} is not a setting", ", ".join(SETTINGS))
         value = read_flag(body.get("value"))
+        check_match(request, state_of(setting))
         self.write(lambda: change_setting(actor_of(request), setting=setting, value=value))
         return Response({"msg": f"{setting.key} is {str(value).lower()} now"})
 
@@ -54,7 +56,13 @@ class SettingView(ApiView):
         require(request.user, "settings:read")
         if setting_key not in SETTINGS:
             raise NotFound
-        return Response(is_on(SETTINGS[setting_key]))
+        state = state_of(SETTINGS[setting_key])
+        return tagged(state, state["value"])
+
+
+def state_of(setting: Setting) -> dict[str, Any]:
+    """What its ETag is of."""
+    return {"key": setting.key, "value": is_on(setting)}
 
 
 @transaction.atomic

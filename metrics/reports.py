@@ -73,12 +73,17 @@ def create_report(actor: Actor, *, given: ReportInput) -> Report:
     return report
 
 
+def require_deletion(user: User, report: Report) -> None:
+    """One's own may be deleted; another's takes the right to delete on the whole installation."""
+    require(user, RIGHT)
+    if report.created_by != user.email:
+        require(user, "dashboards-analytics:delete", Scope())
+
+
 @transaction.atomic
 def delete_report(actor: Actor, *, report: Report) -> None:
-    """Delete one's own; another's takes the right to delete on the whole installation."""
-    require(actor.user, RIGHT)
-    if report.created_by != actor.user.email:
-        require(actor.user, "dashboards-analytics:delete", Scope())
+    """Delete a report."""
+    require_deletion(actor.user, report)
     audit.record(actor, "delete", report, before={"name": report.name})
     report.delete()
 

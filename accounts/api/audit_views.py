@@ -28,6 +28,7 @@ from core.errors import Fault, InvalidInput
 from core.times import read_moment
 
 MAX_SAMPLES = 1000
+FILE_TYPES = ("CSV", "JSON")
 PARAMETERS = (
     OpenApiParameter("start", OpenApiTypes.DATETIME, required=True),
     OpenApiParameter("end", OpenApiTypes.DATETIME, required=True),
@@ -76,14 +77,16 @@ class AuditLogView(ApiView):
 class AuditLogFileView(ApiView):
     """The log as a file."""
 
-    parameters = (*PARAMETERS, choice_parameter("file_type", ("CSV", "JSON")))
+    # The official client calls it otherwise than Run:ai's document.
+    parameters = (*PARAMETERS, *(choice_parameter(name, FILE_TYPES) for name in ("file_type", "fileType")))
     answers: Mapping[Any, Any] = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
 
     def get(self, request: Request) -> HttpResponseBase:
         """CSV (the default) or JSON, the newest first."""
-        kind = request.query_params.get("file_type") or "CSV"
-        if kind not in ("CSV", "JSON"):
-            raise InvalidInput.of("file_type", f"{kind[:20]!r} is no type of file", "CSV, JSON")
+        name = "fileType" if "fileType" in request.query_params else "file_type"
+        kind = request.query_params.get(name) or "CSV"
+        if kind not in FILE_TYPES:
+            raise InvalidInput.of(name, f"{kind[:20]!r} is no type of file", ", ".join(FILE_TYPES))
         limit = _page(request)[0] if "numberOfSamples" in request.query_params else MAX_SAMPLES
         base = _base(request)
         entries = as_seen_by(request.user, matching(request).order_by("-at", "-pk")[:limit])

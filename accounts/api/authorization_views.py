@@ -10,7 +10,7 @@ from accounts import services
 from accounts.api import wire
 from accounts.api.shapes import PermissionShape, PermittedScopesQuestion, RoleCreation, RoleShape, Scopes
 from accounts.models import Role
-from accounts.permissions import reach, require, rights_of, rules_of
+from accounts.permissions import TENANT, reach, require, rights_of, rules_of
 from accounts.requests import actor_of
 from accounts.roles import ACTIONS, GROUP_OF, PREDEFINED
 from accounts.scopes import TENANT_ID
@@ -73,6 +73,7 @@ class RoleV2View(RoleView):
     def put(self, request: Request, role_id: str) -> Response:
         """Change it; it holds at once."""
         role, body = _custom(request, role_id), self.body()
+        require(request.user, "roles:update", TENANT)
         check_match(request, wire.role_json(role))
         check_keys(body, ROLE_KEYS)
 
@@ -84,6 +85,7 @@ class RoleV2View(RoleView):
     def delete(self, request: Request, role_id: str) -> Response:
         """Delete it; 409 while a rule gives it. 204."""
         role = _custom(request, role_id)
+        require(request.user, "roles:delete", TENANT)
         check_match(request, wire.role_json(role))
         self.write(lambda: services.delete_role(actor_of(request), role=role))
         return Response(status=204)

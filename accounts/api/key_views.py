@@ -19,7 +19,7 @@ from accounts.api.shapes import (
     ServiceAccountCreated,
     ServiceAccountShape,
 )
-from accounts.permissions import require
+from accounts.permissions import TENANT, require
 from accounts.requests import actor_of
 from accounts.selectors import any_keys, find_any_key, find_own_key, find_service_account, own_keys, service_accounts
 from core.api.bodies import check_keys
@@ -73,6 +73,7 @@ class ServiceAccountView(ApiView):
     def patch(self, request: Request, account_id: str) -> Response:
         """Switch it on or off."""
         account, body = find_service_account(request.user, account_id), self.body()
+        require(request.user, "service-account:update", TENANT)
         check_match(request, wire.service_account_json(account))
         check_keys(body, ("enabled",))
         enabled = wire.read_flag(body, "enabled")
@@ -82,6 +83,7 @@ class ServiceAccountView(ApiView):
     def delete(self, request: Request, account_id: str) -> Response:
         """Delete it with its access rules. 204."""
         account = find_service_account(request.user, account_id)
+        require(request.user, "service-account:delete", TENANT)
         check_match(request, wire.service_account_json(account))
         self.write(lambda: services.delete_service_account(actor_of(request), account=account))
         return Response(status=204)
@@ -187,6 +189,8 @@ class AnyAccessKeyView(ApiView):
     def delete(self, request: Request, key_id: str) -> Response:
         """Revoke it and its tokens. 204."""
         key = find_any_key(request.user, key_id)
+        if key.user_id != request.user.pk:
+            require(request.user, "access-keys:delete", TENANT)
         check_match(request, wire.access_key_json(key))
         self.write(lambda: services.revoke_access_key(actor_of(request), key=key))
         return Response(status=204)

@@ -25,7 +25,7 @@ from accounts.audit import record_refusal
 from accounts.models import AccessRule, User, UserKind
 from accounts.permissions import require, rules_of
 from accounts.requests import actor_of
-from accounts.scopes import TENANT_ID, find_target, names_of, visible_rules
+from accounts.scopes import TENANT_ID, find_target, names_of, scope_of, visible_rules
 from accounts.selectors import GROUP, find_subject, with_subject
 from accounts.services import Group
 from core.api.bodies import check_keys
@@ -34,6 +34,7 @@ from core.api.ids import number_of, uuid_of
 from core.api.listing import SEARCH, count_parameters, list_parameters, page_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate, slice_of
+from core.api.queries import unused_parameter
 from core.api.shapes import Count, check_shape
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput, MusterError, NotFound
@@ -63,8 +64,11 @@ SEARCHED = ("user__email", "user__name", "group", "role", "scope_type")
 SUBJECT_TYPES = (*UserKind.values, "app", GROUP)
 KEYS = ("subjectId", "subjectType", "roleId", "scopeId", "scopeType", "clusterId")
 MAX_BATCH = 200
-EXACT = text_parameters(
-    "clusterId", "lastUpdated", "subjectType", "subjectIds", "subjectIdFilter", "scopeType", "scopeId", "roleId"
+EXACT = (
+    *text_parameters(
+        "clusterId", "lastUpdated", "subjectType", "subjectIds", "subjectIdFilter", "scopeType", "scopeId", "roleId"
+    ),
+    unused_parameter("includeDeleted", "what is deleted is gone"),
 )
 
 
@@ -141,6 +145,7 @@ class AccessRuleView(ApiView):
     def delete(self, request: Request, rule_id: str) -> Response:
         """Take the role away, at once. 204."""
         rule = find_rule(request, rule_id)
+        require(request.user, "access_rules:delete", scope_of(rule))
         check_match(request, shown_rule(rule))
         self.write(lambda: services.revoke(actor_of(request), rule=rule))
         return Response(status=204)

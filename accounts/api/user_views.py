@@ -11,7 +11,7 @@ from accounts import services
 from accounts.api import wire
 from accounts.api.shapes import Nothing, PasswordChange, TempPassword, UserCreated, UserCreation, UserShape
 from accounts.models import User
-from accounts.permissions import require
+from accounts.permissions import TENANT, require
 from accounts.requests import actor_of
 from accounts.selectors import find_person, people
 from core.api.bodies import check_keys
@@ -20,6 +20,7 @@ from core.api.filters import filter_by, search, sort
 from core.api.listing import count_parameters, page_parameters, sort_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
+from core.api.queries import unused_parameter
 from core.api.shapes import Count
 from core.api.views import ApiView
 from core.errors import InvalidInput
@@ -33,6 +34,7 @@ FILTERS = (
     Filter(key="lastUpdated", label="lastUpdated", lookup="updated_at", kind="time"),
     Filter(key="isLocal", label="isLocal", lookup="is_local", kind="flag"),
 )
+FILTER = unused_parameter("filter", "deprecated by Run:ai in favour of filterBy")
 SORTS = {
     "username": "email",
     "createdBy": "created_by",
@@ -52,7 +54,7 @@ def matching(request: Request) -> QuerySet[User]:
 class UserListView(ApiView):
     """List and create."""
 
-    parameters = (*count_parameters(FILTERS), *sort_parameters(SORTS), *page_parameters(default=500))
+    parameters = (*count_parameters(FILTERS), *sort_parameters(SORTS), *page_parameters(default=500), FILTER)
     gives: Mapping[str, Any] = {"get": list[UserShape], "post": UserCreated}
     takes: Mapping[str, Any] = {"post": UserCreation}
 
@@ -98,6 +100,7 @@ class UserView(ApiView):
     def delete(self, request: Request, user_id: str) -> Response:
         """Delete them, their access rules and keys. 204."""
         user = find_person(request.user, user_id)
+        require(request.user, "users:delete", TENANT)
         check_match(request, wire.user_json(user))
         self.write(lambda: services.delete_user(actor_of(request), user=user))
         return Response(status=204)

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 from django.db.models import Case, QuerySet, Value, When
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -23,6 +25,7 @@ from core.api.ids import uuid_of
 from core.api.listing import choice_parameter, count_parameters, flag_parameter, list_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
+from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Count
 from core.api.views import ApiView, is_dry_run
 from core.errors import InvalidInput
@@ -46,6 +49,10 @@ NODE_SORTS = {
     "clusterUuid": "cluster_id",
 }
 VERBOSITY = choice_parameter("verbosity", ("full", "metadata"))
+OBJECTS = OpenApiParameter(
+    "objects", OpenApiTypes.STR, enum=Removal.values, description="What becomes of what Muster made in the cluster."
+)
+FORCE = unused_parameter("force", "a cluster is forgotten at once either way; `objects` says what becomes of the rest")
 NODE_SEARCH = ("name", "gpu_type", "node_pool")
 
 
@@ -82,6 +89,7 @@ class ClusterView(ApiView):
     """One cluster."""
 
     parameters = (VERBOSITY,)
+    write_parameters: Mapping[str, Any] = {"delete": (OBJECTS, FORCE)}
     gives: Mapping[str, Any] = {"get": ClusterShape, "put": None, "delete": RemovalAccepted}
     takes: Mapping[str, Any] = {"put": ClusterRenaming}
 
@@ -93,6 +101,7 @@ class ClusterView(ApiView):
     def put(self, request: Request, cluster_id: str) -> Response:
         """Rename it. 204."""
         cluster, body = _cluster(request, cluster_id), self.body()
+        require(request.user, "cluster:update", cluster.scope)
         check_match(request, cluster)
         check_keys(body, wire.RENAME_FIELDS)
         name = services.check_name(wire.read_text(body, "name"))
@@ -103,6 +112,7 @@ class ClusterView(ApiView):
         """Forget it. 202; 409 while anything is defined on it, unless `objects` says what becomes of what Muster made:
         `leave` or `clean`, whose dry run says which workloads end."""
         cluster = _cluster(request, cluster_id)
+        require(request.user, "cluster:delete", cluster.scope)
         check_match(request, cluster)
         how = request.query_params.get("objects", "")
         impact = ending_workloads(cluster) if is_dry_run(request) and how == Removal.CLEAN else None

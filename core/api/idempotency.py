@@ -1,7 +1,7 @@
 """`Idempotency-Key` on POST: for 24 hours the same key, sender and request get the same answer, once done.
 
 The answer is stored in the transaction of the change, so a process that dies leaves both or neither. Stored answers
-may hold secrets that are shown once, so they are encrypted.
+may hold secrets that are shown once, so they are encrypted; and the rights that the change took are asked again.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from core.api.json_rendering import encode
 from core.api.rates import subject_of
 from core.errors import InvalidInput
 from core.models import IdempotentAnswer
+from core.rights_asked import Asked, ask_again, noting
 from core.sealing import cipher
 
 HEADER = "Idempotency-Key"
@@ -63,12 +64,13 @@ class Claim:
 
     digest: str
     token: uuid.UUID
+    asked: list[Asked] = field(default_factory=list, init=False)
     is_settled: bool = field(default=False, init=False)
 
     def keep(self, answer: Response) -> None:
         """Store `answer`; call inside the transaction of the change."""
         headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        stored = _seal(encode([answer.status_code, answer.data, headers]))
+        stored = _seal(encode([answer.status_code, answer.data, headers, self.asked]))
         self._mine().update(answer=stored)
 
     def settle(self, answer: Response) -> None:
@@ -88,7 +90,7 @@ class Claim:
 def begin(request: Request) -> Claim | Response | None:
     """What the request's key says: None without one, the stored answer, or the right to answer.
 
-    Raises `InvalidInput`, `KeyReused`, `InFlight`.
+    Raises `InvalidInput`, `KeyReused`, `InFlight`; `NotPermitted` where a right is missing that the answer took.
     """
     key = request.headers.get(HEADER)
     if key is None:
@@ -104,7 +106,7 @@ def begin(request: Request) -> Claim | Response | None:
         raise InFlight
     if row.fingerprint != fingerprint:
         raise KeyReused
-    return _replay(bytes(row.answer))  # type: ignore[arg-type]  # it is not None
+    return _replay(request, bytes(row.answer))  # type: ignore[arg-type]  # it is not None
 
 
 def once(claim: Claim, view: Callable[..., Response]) -> Callable[..., Response]:
@@ -112,7 +114,8 @@ def once(claim: Claim, view: Callable[..., Response]) -> Callable[..., Response]
 
     def run(*args: Any, **kwargs: Any) -> Response:
         with transaction.atomic():
-            answer = view(*args, **kwargs)
+            with noting(claim.asked):
+                answer = view(*args, **kwargs)
             claim.keep(answer)
         claim.is_settled = True
         return answer
@@ -142,11 +145,12 @@ def _fingerprint(request: Request) -> str:
     return _hash(request.get_full_path().encode(), body)
 
 
-def _replay(stored: bytes) -> Response:
+def _replay(request: Request, stored: bytes) -> Response:
     try:
-        status, data, headers = json.loads(cipher(PURPOSE).decrypt(stored))
+        status, data, headers, asked = json.loads(cipher(PURPOSE).decrypt(stored))
     except (InvalidToken, ValueError) as error:
         raise KeyReused("The answer to this Idempotency-Key cannot be read any more. Take a new key.") from error
+    ask_again(request.user, asked)
     return Response(data, status=status, headers={**headers, REPLAYED: "true"})
 
 

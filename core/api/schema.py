@@ -10,12 +10,10 @@ from rest_framework import serializers
 
 from core.api.documenting import schema_of
 from core.api.errors import status_body
+from core.api.queries import query_parameters
 
 _STATUS = re.compile(r"\b(20[0-9])[.;]")
 
-DRY_RUN = OpenApiParameter(
-    "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
-)
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,
@@ -67,14 +65,11 @@ class MusterSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         declared: list[Any] = super().get_override_parameters()
-        if self.method == "GET":
-            return [*declared, *getattr(self.view, "parameters", ())]
-        return declared if "token" in self.get_tags() else [*declared, *self._write_parameters()]
-
-    def _write_parameters(self) -> list[OpenApiParameter]:
+        if "token" in self.get_tags():
+            return declared
         keyed = [IDEMPOTENCY_KEY] if self.method == "POST" else []
-        matched = [IF_MATCH] if self.method != "POST" and "{" in self.path else []
-        return [DRY_RUN, *keyed, *matched]
+        matched = [IF_MATCH] if self.method not in ("GET", "POST") else []
+        return [*declared, *query_parameters(self.view, self.method), *keyed, *matched]
 
     def get_request_serializer(self) -> Any:
         if self._declares_a_serializer():
@@ -119,6 +114,6 @@ class MusterSchema(AutoSchema):
             errors |= {409: "A name is taken, or the object is in use.", 415: "The body is no JSON."}
         if self.method == "POST":
             errors[422] = "The Idempotency-Key was used for another request."
-        if self.method in ("PUT", "PATCH", "DELETE") and "{" in self.path:
+        if self.method in ("PUT", "PATCH", "DELETE"):
             errors |= {412: "The object was changed since it was read.", 428: "The write wants an If-Match."}
         return errors | getattr(self.view, "errors", {})

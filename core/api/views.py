@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from core.api import idempotency, runai
 from core.api.json_rendering import FastJSONRenderer
+from core.api.queries import check_query
 from core.api.rates import RateLimit
 from core.api.shapes import check_shape, conforming
 from core.errors import InvalidInput
@@ -32,8 +33,10 @@ class ApiView(APIView):
     claim: idempotency.Claim | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """After who asks is known: a POST with a key that was answered is not run again."""
+        """After who asks is known: the query is read whole; a POST with a key that was answered is not run again."""
         super().initial(request, *args, **kwargs)
+        if self.authentication_classes and hasattr(self, str(request.method).lower()) and request.method != "OPTIONS":
+            check_query(request, self)  # not of those who ask for a token: OAuth 2 has it that they may send anything
         if request.method != "POST" or not request.user.is_authenticated or not hasattr(self, "post"):
             return
         found = idempotency.begin(request)

@@ -99,6 +99,7 @@ class ReportView(ApiView):
     def delete(self, request: Request, report_id: str) -> Response:
         """Delete it."""
         report = find(request, report_id)
+        reports.require_deletion(actor_of(request).user, report)
         check_match(request, report_json(report))
         self.write(lambda: reports.delete_report(actor_of(request), report=report))
         return Response(status=204)

@@ -13,6 +13,7 @@ from core.api.bodies import check_keys
 from core.api.ids import number_of
 from core.api.listing import text_parameters
 from core.api.matching import check_match, tagged
+from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
 from core.errors import Conflict, InvalidInput, NotFound
@@ -27,7 +28,11 @@ from organizations.api.credentials_shapes import (
 )
 from organizations.models import Project, ProjectSecret
 
-PARAMETERS = text_parameters("name", "scope", "projectId", "departmentId", "clusterId")
+USE = (
+    unused_parameter("statusInfo", "a credential has no status of its own"),
+    unused_parameter("usageInfo", "it is not recorded who uses a credential"),
+)
+PARAMETERS = (*text_parameters("name", "scope", "projectId", "departmentId", "clusterId"), *USE)
 META_KEYS = (
     "name", "scope", "projectId", "departmentId", "clusterId", "autoDelete", "workloadSupportedTypes", "private",
 )  # fmt: skip
@@ -78,6 +83,7 @@ class CredentialListView(ApiView):
 class CredentialView(ApiView):
     """One credential."""
 
+    parameters = USE
     gives: Mapping[str, Any] = {"get": Credential, "put": Credential, "delete": Accepted}
     other_successes: Mapping[str, Any] = {"delete": (204,)}
     takes: Mapping[str, Any] = {"put": CredentialChange}
@@ -92,6 +98,7 @@ class CredentialView(ApiView):
     def put(self, request: Request, asset_id: str) -> Response:
         """Rename it (`meta.name`), or overwrite its content (`spec`); the project stays. 202."""
         secret, body = self._find(request, asset_id), self.body()
+        require(request.user, "credentials:update", secret.project.scope)
         check_match(request, wire.credential_json(secret))
         check_keys(body, ("meta", "spec"))
         name = _new_name(body, secret)
@@ -112,6 +119,7 @@ class CredentialView(ApiView):
     def delete(self, request: Request, asset_id: str) -> Response:
         """Delete it; its objects leave the cluster. 202 or 204, as Run:ai answers for the kind."""
         secret = self._find(request, asset_id)
+        require(request.user, "credentials:delete", secret.project.scope)
         check_match(request, wire.credential_json(secret))
         self.write(lambda: services.delete_secret(actor_of(request), secret=secret))
         return Response(status=204) if self.kind.deleted == 204 else Response(ACCEPTED, status=202)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -55,9 +55,9 @@ WHAT_IF = [
 class FairShareView(ApiView):
     """One node pool's queues."""
 
+    parameters = (RESOURCE, *WHAT_IF)
     gives: Mapping[str, Any] = {"get": FairShare}
 
-    @extend_schema(parameters=[RESOURCE, *WHAT_IF])
     def get(self, request: Request, pool_id: str) -> Response:
         """Shares, holdings, debts and steps of one resource; with a what-if, those that it would give."""
         pool, resource = find_pool(request, pool_id), read_resource(request)
@@ -73,15 +73,13 @@ class FairShareView(ApiView):
 class FairShareHistoryView(ApiView):
     """How the division of a pool went over time."""
 
+    parameters = (
+        RESOURCE,
+        OpenApiParameter("queue", OpenApiTypes.STR, required=True),
+        OpenApiParameter("start", OpenApiTypes.DATETIME, description="A day ago by default; 14 days are kept."),
+    )
     gives: Mapping[str, Any] = {"get": FairShareHistory}
 
-    @extend_schema(
-        parameters=[
-            RESOURCE,
-            OpenApiParameter("queue", OpenApiTypes.STR, required=True),
-            OpenApiParameter("start", OpenApiTypes.DATETIME, description="A day ago by default; 14 days are kept."),
-        ]
-    )
     def get(self, request: Request, pool_id: str) -> Response:
         """One queue, a value every 5 minutes, at most 1000; where nothing was recorded there is none."""
         pool, resource = find_pool(request, pool_id), read_resource(request)

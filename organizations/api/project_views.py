@@ -170,6 +170,7 @@ class ProjectView(ApiView):
     def delete(self, request: Request, project_id: str) -> Response:
         """Ask for deletion. 202; 409 while it has workloads."""
         project = find_project(request, project_id)
+        require(request.user, "project:delete", project.scope)
         check_match(request, project)
         impact = dry_impact(request, lambda: deletion_impact(request.user, project, now=timezone.now()))
         self.write(lambda: services.delete_project(actor_of(request), project=project))

@@ -17,6 +17,7 @@ from core.api.ids import number_of
 from core.api.listing import count_parameters, list_parameters
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
+from core.api.queries import unused_parameter
 from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
@@ -57,6 +58,7 @@ COMMON_SORTS = {
 }
 
 
+VERBOSITY = unused_parameter("verbosity", "departments are listed with their status either way")
 Owner = TypeVar("Owner", Department, Project)
 
 
@@ -101,7 +103,7 @@ def shown_resources(owner: str, key: int) -> list[ResourceShape]:
 class DepartmentListView(ApiView):
     """List and create."""
 
-    parameters = list_parameters(COMMON_FILTERS, COMMON_SORTS, searched=False)
+    parameters = (*list_parameters(COMMON_FILTERS, COMMON_SORTS, searched=False), VERBOSITY)
     gives: Mapping[str, Any] = {"get": DepartmentList, "post": DepartmentShape}
     takes: Mapping[str, Any] = {"post": DepartmentCreation}
 
@@ -176,6 +178,7 @@ class DepartmentView(ApiView):
     def delete(self, request: Request, department_id: str) -> Response:
         """Ask for deletion. 204; 409 while it has projects."""
         department = find_department(request, department_id)
+        require(request.user, "department:delete", department.scope)
         check_match(request, department)
         impact = dry_impact(request, lambda: deletion_impact(request.user, department, now=timezone.now()))
         self.write(lambda: services.delete_department(actor_of(request), department=department))

@@ -1,26 +1,31 @@
 """What openapi.yaml says of a list's parameters is so; and those of Run:ai are there."""
 
 import re
+from pathlib import Path
 
 import pytest
+import runai as runai_client
 
 from controlplane.api_docs import document
 from core.api import runai
 from tests.api import conformance
 
-# Parameters of Run:ai that change nothing here, and why.
-WITHOUT_EFFECT = {
-    "force": "a cluster is forgotten at once either way; `objects` says what becomes of what Muster made",
-    "verbosity": "departments are listed with their status either way",
-    "statusInfo": "a credential has no status of its own",
-    "usageInfo": "it is not recorded who uses a credential",
-    "includeDeleted": "what is deleted is gone",
-    "filter": "deprecated there in favour of filterBy",
-}
+# Parameters of Run:ai that change nothing here; the document says why of each.
+WITHOUT_EFFECT = {"force", "verbosity", "statusInfo", "usageInfo", "includeDeleted", "filter"}
 
 
 def shaped(path):
     return runai.Operation("GET", path, "").shape
+
+
+def described():
+    """Every operation of the document by (method, shape of its path)."""
+    return {
+        (method, shaped(path)): operation
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+        if isinstance(operation, dict)
+    }
 
 
 def parameters(operation):
@@ -46,14 +51,8 @@ def test_a_list_is_sorted_by_each_field_that_it_names_both_ways_and_by_no_other(
 
 
 @pytest.mark.skipif(not conformance.PATH.exists(), reason="needs ../shared/reference/runai-openapi.json")
-def test_every_parameter_of_run_ai_has_an_effect_or_a_reason():
-    ours = {
-        (method, shaped(path)): operation
-        for path, item in document()["paths"].items()
-        for method, operation in item.items()
-        if isinstance(operation, dict)
-    }
-    missing = set()
+def test_every_parameter_of_run_ai_is_taken():
+    ours, missing = described(), set()
     for path, item in conformance.document()["paths"].items():
         for method, operation in item.items():
             if (method, shaped(path)) not in ours:
@@ -62,7 +61,85 @@ def test_every_parameter_of_run_ai_has_an_effect_or_a_reason():
             names = {p["name"] for p in theirs if p["in"] == "query"}
             missing |= names - parameters(ours[method, shaped(path)]).keys()
 
-    assert missing == WITHOUT_EFFECT.keys()
+    assert missing == set()
+
+
+def test_what_is_taken_without_effect_says_why():
+    reasons = {
+        name: told["description"].partition("Without effect: ")[2]
+        for operation in described().values()
+        for name, told in parameters(operation).items()
+        if told.get("description", "").startswith("Without effect")
+    }
+    assert reasons.keys() == WITHOUT_EFFECT
+    assert all(len(reason) > 10 for reason in reasons.values())
+
+
+def sent_by_the_official_client():
+    """(method, shape of the path, name) of every parameter that its code can send."""
+    for source in (Path(runai_client.__file__).parent / "api").glob("*_api.py"):
+        for body in re.split(r"\n    def ", source.read_text()):
+            path = re.search(r'resource_path = \(?\s*f"([^"]+)"', body)
+            method = re.search(r'method = "([A-Z]+)"', body)
+            if path and method:
+                names = re.search(r"query_params = \[(.*?)\]", body, re.S)
+                for name in re.findall(r'"(\w+)"', names[1] if names else ""):
+                    yield method[1].lower(), shaped(path[1]).replace("_", "-"), name
+
+
+def test_every_parameter_that_the_official_client_sends_is_taken():
+    ours, sent = described(), list(sent_by_the_official_client())
+    served = [(key, name) for *key, name in sent if tuple(key) in ours]
+    assert len(served) > 200
+    assert [(key, name) for key, name in served if name not in parameters(ours[tuple(key)])] == []
+
+
+LISTS = {
+    "/api/v1/clusters": "verbosity, includeRequestedForDelete",
+    "/api/v1/service-accounts": "no parameters",
+    "/api/v1/authorization/roles": "no parameters",
+    "/api/v1/org-unit/priorities": "no parameters",
+}
+
+
+@pytest.mark.parametrize("name", ["filterBy", "limit", "offset", "search", "sortBy", "dryRun", "colour"])
+@pytest.mark.parametrize("path", LISTS)
+def test_a_parameter_that_a_list_does_not_have_is_refused_with_those_that_it_has(api, world, path, name):
+    answer = api.get(path, {name: "1"})
+
+    assert answer.status_code == 400
+    (fault,) = answer.json()["faults"]
+    assert (fault["field"], fault["allowed"]) == (name, LISTS[path])
+    assert api.head(path, {name: "1"}).status_code == 400
+
+
+def test_each_operation_refuses_what_it_does_not_take(api, world):
+    strange = []
+    for (method, path), operation in described().items():
+        if "token" in path or path == "/api/schema/":
+            continue
+        answer = api.generic(method.upper(), path.replace("{}", "1") + "?colour=red&x%20y=", "{}", "application/json")
+        faults = answer.json().get("faults", ())
+        told = set(filter(None, faults[0]["allowed"].removeprefix("no parameters").split(", "))) if faults else None
+        right = answer.status_code == 400 and [fault["field"] for fault in faults] == ["colour", "x y"]
+        strange += [] if right and told == parameters(operation).keys() else [(method, path, answer.content)]
+
+    assert strange == []
+
+
+def test_a_question_of_a_queue_is_taken_by_how_it_begins(api, world):
+    path = f"/api/v1/node-pools/{world.pool.pk}/fair-share"
+    queue = f"runai-{world.department.name}"
+
+    known, unknown = api.get(path, {f"weight.{queue}": "2"}), api.get(path, {f"colour.{queue}": "2"})
+
+    assert unknown.status_code == 400
+    assert unknown.json()["faults"][0]["message"] == "There is no such parameter"
+    assert "There is no such parameter" not in known.content.decode()
+
+
+def test_who_may_not_ask_hears_nothing_of_parameters(client, world):
+    assert client.get("/api/v1/clusters?colour=red").status_code == 401
 
 
 def test_rules_are_narrowed_by_cluster_and_time(api, world, researcher):

@@ -27,7 +27,8 @@ BODIES = {
 
 
 # What a list must be asked.
-_SPAN = "?metricType=GPU_UTILIZATION&start=2026-11-29T10:00:00Z&end=2026-11-29T11:00:00Z"
+_HOUR = "?start=2026-11-29T10:00:00Z&end=2026-11-29T11:00:00Z"
+_SPAN = f"{_HOUR}&metricType=GPU_UTILIZATION"
 QUERIES = {
     "node-metrics": _SPAN,
     "workload-metrics": _SPAN,
@@ -40,8 +41,8 @@ QUERIES = {
     "workloads-telemetry": "?telemetryType=WORKLOADS_COUNT",
     "departments-telemetry": "?telemetryType=GPU_QUOTA",
     "projects-telemetry": "?telemetryType=GPU_QUOTA",
-    "audit-log": _SPAN,
-    "audit-log-file": _SPAN,
+    "audit-log": _HOUR,
+    "audit-log-file": _HOUR,
     "fair-share-history": "?queue=assistant",
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,9 +28,9 @@ PARAMETERS = [
 class NodePoolImpactView(ApiView):
     """Nodes of a pool that go."""
 
+    parameters = PARAMETERS
     gives: Mapping[str, Any] = {"get": ImpactShape}
 
-    @extend_schema(parameters=PARAMETERS)
     def get(self, request: Request, pool_id: str) -> Response:
         """Workloads that would be hit, stop fitting or be reclaimed, and queues whose share moves."""
         require(request.user, "nodepools:read")

@@ -224,6 +224,7 @@ class NodePoolView(ApiView):
     def delete(self, request: Request, pool_id: str) -> Response:
         """Ask for deletion. 202; 409 for the default pool and while workloads use it."""
         pool = find_pool(request, pool_id)
+        require(request.user, "nodepools:delete", pool.scope)
         check_match(request, pool)
         impact = dry_impact(request, lambda: pool_deletion(request.user, pool, now=timezone.now()))
         self.write(lambda: services.delete_node_pool(actor_of(request), pool=pool))

@@ -188,6 +188,7 @@ class WorkloadV2View(ApiView):
     def delete(self, request: Request, workload_id: str) -> Response:
         """Ask for deletion. 202."""
         row = find(request, workload_id)
+        require(request.user, "workloads:delete", row.scope)
         check_match(request, row)
 
         def delete() -> WorkloadV2:

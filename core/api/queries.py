@@ -1,0 +1,44 @@
+"""Refuses query parameters that nobody would read: what is asked is obeyed or answered, never dropped.
+
+A view says what it takes: `parameters` for GET, `write_parameters` by method for the others, and openapi.yaml says the
+same. What Run:ai documents and Muster has no use for is an `unused_parameter`. How Run:ai answers others is not said.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+
+from core.errors import Fault, InvalidInput
+
+DRY_RUN = OpenApiParameter(
+    "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
+)
+
+
+def unused_parameter(name: str, reason: str) -> OpenApiParameter:
+    """One of Run:ai's that is taken and changes nothing, and why."""
+    return OpenApiParameter(name, OpenApiTypes.STR, description=f"Without effect: {reason}.")
+
+
+def query_parameters(view: Any, method: str) -> tuple[OpenApiParameter, ...]:
+    """What a view takes in the query of a method, in capitals."""
+    if method in ("GET", "HEAD"):
+        return tuple(getattr(view, "parameters", ()))
+    written: Mapping[str, Iterable[OpenApiParameter]] = getattr(view, "write_parameters", {})
+    return (DRY_RUN, *written.get(method.lower(), ()))
+
+
+def check_query(request: Request, view: Any) -> None:
+    """Raise `InvalidInput` that names each parameter of the query that the view does not take, and those that it does.
+
+    A declared name like `weight.{queue}` takes every parameter that begins like it.
+    """
+    known = [parameter.name for parameter in query_parameters(view, str(request.method))]
+    begun = tuple(name.partition("{")[0] for name in known if "{" in name)
+    unknown = [name for name in request.query_params if name not in known and not (begun and name.startswith(begun))]
+    if unknown:
+        allowed = ", ".join(known) or "no parameters"
+        raise InvalidInput([Fault(name[:60], "There is no such parameter", allowed) for name in unknown])
