@@ -35,14 +35,17 @@ class Target:
 def find_target(user: User | AnonymousUser, scope_type: str, scope_id: str) -> Target:
     """The scope of this type and id, as far as `user` may see it. Raises `InvalidInput` that names the field."""
     if scope_type not in ScopeType.values:
-        raise InvalidInput.of("scopeType", f"There is no scope type {scope_type[:40]!r}", ", ".join(ScopeType.values))
+        message = _("There is no scope type %(name)s") % {"name": repr(scope_type[:40])}
+        raise InvalidInput.of("scopeType", message, ", ".join(ScopeType.values))
     kind = ScopeType(scope_type)
     if kind == ScopeType.TENANT:
         return Target(kind, "", Scope(), _("whole installation"))
     try:
         row = _rows(kind).get_visible(user, pk=scope_id)
     except NotFound as error:
-        raise InvalidInput.of("scopeId", f"There is no such {kind.value}", f"the id of a {kind.value}") from error
+        words = {"kind": kind.label}
+        message, allowed = _("There is no such %(kind)s") % words, _("the id of a %(kind)s") % words
+        raise InvalidInput.of("scopeId", message, allowed) from error
     scope = Scope(row.pk) if kind == ScopeType.CLUSTER else row.scope
     return Target(kind, str(row.pk), scope, row.name)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from core.errors import Fault, InvalidInput
+from core.words import gettext as _
 from organizations.fair_share import Board
 from organizations.fair_share_words import SCALES
 from organizations.quota import HIGHEST_PRIORITY, UNLIMITED, read_amount, read_weight
@@ -70,18 +71,18 @@ def _priority(text: str, key: str) -> int:
     """A queue's priority, as Queue objects hold it."""
     found = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else HIGHEST_PRIORITY + 1
     if found > HIGHEST_PRIORITY:
-        raise InvalidInput.of(key, "The priority is out of range", f"0 – {HIGHEST_PRIORITY}")
+        raise InvalidInput.of(key, _("The priority is out of range"), f"0 – {HIGHEST_PRIORITY}")
     return found
 
 
 def _check_queue(board: Board, key: str, queue: str) -> None:
     if not board.name(queue):
-        raise InvalidInput.of(key, "There is no such queue in this pool")
+        raise InvalidInput.of(key, _("There is no such queue in this pool"))
 
 
 def _total(amount: Decimal, resource: str) -> float:
     if amount == UNLIMITED:
-        raise InvalidInput.of("total", "A total cannot be unlimited", "a number from 0")
+        raise InvalidInput.of("total", _("A total cannot be unlimited"), _("a number from 0"))
     return float(amount * SCALES[resource])
 
 

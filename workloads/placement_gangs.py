@@ -26,6 +26,7 @@ from clusters.operators.objects import labels_of
 from clusters.snapshot_rows import POD_COLUMNS, pod_of
 from clusters.watcher.rows import COMPONENT_LABEL, pod_row
 from core.errors import InvalidInput
+from core.words import gettext as _
 from scheduling.objects import read_pod_group
 from scheduling.preview_structs import Gang
 from scheduling.structs import Pod
@@ -62,7 +63,8 @@ def render_gangs(manifest: Manifest, around: Surroundings, *, now: float) -> Ren
     except GraphError as error:
         raise InvalidInput.of("spec", str(error)) from error
     if not graph.uses_grove:
-        raise InvalidInput.of("metadata.annotations", "without Grove its pods are no gang", "nvidia.com/enable-grove")
+        message = _("without Grove its pods are no gang")
+        raise InvalidInput.of("metadata.annotations", message, "nvidia.com/enable-grove")
     metadata = {**bare["metadata"], "uid": PREVIEW_UID}
     pcs = {**bare, "metadata": metadata, "spec": defaulted_spec(bare["spec"])}
     cliques, groups = _cliques(pcs)

@@ -80,14 +80,14 @@ def _custom(name: str) -> Role | None:
         return None
     role = Role.objects.filter(name=name, enabled=True).first()
     if role is None:
-        raise InvalidInput.of("role", "There is no such role", ", ".join(known_roles()))
+        raise InvalidInput.of("role", _("There is no such role"), ", ".join(known_roles()))
     return role
 
 
 def _checked_group(name: str) -> str:
     name = name.strip()
     if not name or len(name) > 200 or not is_readable(name):
-        raise InvalidInput.of("subjectId", "This is no name of a group", "1 to 200 printable characters")
+        raise InvalidInput.of("subjectId", _("This is no name of a group"), _("1 to 200 printable characters"))
     return name
 
 
