@@ -1,8 +1,12 @@
-// How new HTML is merged into the page: what a person holds (focus, what is unfolded, ticks, drawn charts) stays.
+// How new HTML is merged into the page: what a person holds (focus, what is unfolded, ticks, drawn charts) stays, and
+// so does what a part of the page has fetched for itself.
 const HELD = "details, dialog";
+const FETCHED = "[hx-get][hx-trigger^=load]";
 
-function keepsNode(node) {
-  return node instanceof Element && node.matches(".pick input, [data-chart][data-drawn], [data-editor]");
+function keepsNode(node, fresh) {
+  if (!(node instanceof Element)) return false;
+  if (node.matches(FETCHED)) return node.getAttribute("hx-get") === fresh?.getAttribute?.("hx-get");
+  return node.matches(".pick input, [data-chart][data-drawn], [data-editor]");
 }
 
 function keepsAttribute(name, node) {
@@ -12,7 +16,7 @@ function keepsAttribute(name, node) {
 }
 
 const callbacks = {
-  beforeNodeMorphed: (old) => !keepsNode(old),
+  beforeNodeMorphed: (old, fresh) => !keepsNode(old, fresh),
   beforeAttributeUpdated: (name, node) => !keepsAttribute(name, node),
 };
 
@@ -34,7 +38,7 @@ export function isEdited(node) {
 
 /** Merges `fresh` into `old`, both the same element of two versions of the page. What is being edited stays. */
 export function merge(old, fresh) {
-  const keeping = { beforeNodeMorphed: (node) => !keepsNode(node) && !isEdited(node) };
+  const keeping = { beforeNodeMorphed: (node, other) => !keepsNode(node, other) && !isEdited(node) };
   window.Idiomorph.morph(old, fresh, { morphStyle: "outerHTML", callbacks: keeping });
 }
 

@@ -247,6 +247,30 @@ def test_what_somebody_unfolded_stays_so_when_the_page_refreshes(chromium: Brows
         expect(page.locator("#more")).to_have_attribute("open", "")
 
 
+def test_what_a_part_has_fetched_stays_when_the_page_refreshes(chromium: Browser, pages: dict[str, str]) -> None:
+    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    told = (
+        '<div id="told" hx-get="/told" hx-trigger="load, every 60s" hx-swap="innerHTML"><a href="/told">Show</a></div>'
+    )
+    live = re.sub(
+        r'<div class="list-area" id="list"',
+        rf'<div id="part" data-live="a.B">{told}<p>1 word</p></div>\g<0>',
+        live,
+        count=1,
+    )
+    with chromium.new_context() as session:
+        page = session.new_page()
+        served = {"/gallery": live, "/told": "74 %"}
+        serve(page, served)
+        page.route(re.compile(r"/live\?topic=a\.B$"), _one_message('["a.B"]'))
+        page.goto(f"{ORIGIN}/gallery")
+        expect(page.locator("#told")).to_have_text("74 %")
+        served["/gallery"] = live.replace("1 word", "2 words")
+
+        expect(page.locator("#part")).to_contain_text("2 words", timeout=15_000)
+        expect(page.locator("#told")).to_have_text("74 %")
+
+
 def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str, str]) -> None:
     live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
     live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
