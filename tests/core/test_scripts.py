@@ -380,7 +380,7 @@ def test_forty_thousand_gpus_are_drawn_and_walked(chromium: Browser, render: Ren
         page = session.new_page()
         complaints = serve(page, {"/map": page_of_map, "/map.json": data})
         page.goto(f"{ORIGIN}/map")
-        page.wait_for_function("document.querySelector('canvas').height > 600")
+        page.wait_for_function("() => document.querySelector('canvas').height > 600")
         page.locator("canvas").focus()
 
         page.keyboard.press("ArrowRight")

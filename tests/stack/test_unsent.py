@@ -85,7 +85,7 @@ def test_somebody_else_does_not_get_what_was_typed(tab: Page) -> None:
     sign_in_again(tab)
 
     tab.wait_for_url("**/departments/new/")
-    tab.wait_for_function("sessionStorage.getItem('muster.unsent') === null")
+    tab.wait_for_function("() => sessionStorage.getItem('muster.unsent') === null")
     expect(tab.locator("#id_name")).to_have_value("")
 
 
