@@ -1,9 +1,12 @@
 """Which workloads end when a cluster is removed and cleaned, from what is known of it: those of Muster, and all that
-stands in the namespaces that go with its projects."""
+stands in the namespaces that go with its projects. What a person was shown is signed, to see whether it grew."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+
+from django.core import signing
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, NAMESPACE
 from clusters.models import Cluster, ClusterObject, Node, Pod
@@ -11,6 +14,7 @@ from clusters.names import DEFAULT_NODE_POOL, MANAGED_BY, MANAGED_BY_LABEL, PROJ
 from scheduling.structs import FINISHED
 
 MOST_SHOWN = 100
+MAX_AGE = timedelta(days=1)
 
 _Key = tuple[str, str]  # namespace, workload
 
@@ -34,6 +38,29 @@ def ending_workloads(cluster: Cluster) -> dict[str, Any]:
         "observedAt": None,
         "unknown": [],
     }
+
+
+def sealed_ending(user: Any, cluster: Cluster) -> str:
+    """What ends now, signed for this person, for the hidden field `impact` of the page that asks."""
+    return signing.dumps(_amounts(ending_workloads(cluster)), salt=_salt(user, cluster), compress=True)
+
+
+def was_shown(user: Any, cluster: Cluster, seal: str) -> bool:
+    """Whether the page that this person confirms named each workload that ends now, with no fewer GPUs."""
+    try:
+        before = signing.loads(seal, salt=_salt(user, cluster), max_age=MAX_AGE)
+    except signing.BadSignature:
+        before = {}
+    return all(gpus <= before.get(name, -1) for name, gpus in _amounts(ending_workloads(cluster)).items())
+
+
+def _amounts(shown: dict[str, Any]) -> dict[str, float]:
+    found = {f"{each['project']}/{each['name']}": float(each["gpus"]) for each in shown["workloads"]}
+    return {**found, "": float(shown["moreWorkloads"])} if shown["moreWorkloads"] else found
+
+
+def _salt(user: Any, cluster: Cluster) -> str:
+    return f"clusters.removal:{user.pk}:{cluster.pk}"
 
 
 def _objects(cluster: Cluster, plural: str) -> Any:

@@ -12,7 +12,8 @@ from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from clusters import live, node_presenting, presenting, rbac, selectors, services
 from clusters.forms import AccessForm, ClusterForm
-from clusters.models import Cluster
+from clusters.models import Cluster, Removal
+from clusters.removal_impact import sealed_ending, was_shown
 from clusters.tables import CLUSTERS
 from core.errors import Conflict, InvalidInput, Stale
 from core.tables import build_table, table_response
@@ -113,16 +114,20 @@ def cluster_remove(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "cluster:delete", cluster.scope)
     error = ""
     if request.method == "POST":
-        if request.POST.get("confirm") == cluster.name:
+        how = request.POST.get("objects", "")
+        if request.POST.get("confirm") != cluster.name:
+            error = _("This is not the name.")
+        elif how == Removal.CLEAN and not was_shown(request.user, cluster, request.POST.get("impact", "")):
+            error = _("What this would do has grown since it was shown: look at it again.")
+        else:
             try:
-                services.remove_cluster(actor_of(request), cluster, how=request.POST.get("objects", ""))
+                services.remove_cluster(actor_of(request), cluster, how=how)
                 messages.success(request, _("%(name)s is being removed.") % {"name": cluster.name})
                 return redirect("clusters:cluster-list")
             except (Conflict, InvalidInput, Stale) as refused:
                 error = refused.message
-        else:
-            error = _("This is not the name.")
-    context = presenting.removal_context(cluster, services.removal_blockers(cluster)) | {"error": error}
+    context = presenting.removal_context(cluster, services.removal_blockers(cluster))
+    context |= {"error": error, "impact": sealed_ending(request.user, cluster)}
     return render(request, "clusters/cluster_remove.html", context, status=422 if error else 200)
 
 

@@ -73,11 +73,32 @@ def test_the_page_names_the_workloads_and_the_audit_entry_keeps_them(
     said = "4 workloads would end: 13 GPUs – chat of assistant, 10 GPUs; kept of theirs, 2 GPUs; job of assistant"
 
     assert said in page.get(url).content.decode()
-    assert page.post(url, {"confirm": busy.name, "objects": "clean"}).status_code == 302
+    seal = page.get(url).context["impact"]
+    assert page.post(url, {"confirm": busy.name, "objects": "clean", "impact": seal}).status_code == 302
 
     entry = AuditEntry.objects.get(action="delete")
     assert entry.after["objects"] == "clean"
     assert [each["name"] for each in entry.after["impact"]["workloads"]] == ["chat", "kept", "job", "waits"]
+
+
+def test_a_removal_that_would_end_more_than_was_shown_is_asked_again(
+    busy: Cluster, admin: User, client_of: Any
+) -> None:
+    page: Client = client_of(admin)
+    url = reverse("clusters:cluster-remove", args=[busy.pk])
+    given = {"confirm": busy.name, "objects": "clean", "impact": page.get(url).context["impact"]}
+    add_gang(busy, "assistant", "new", 2, on=("m0",))
+
+    again = page.post(url, given)
+
+    assert again.status_code == 422
+    assert "has grown since it was shown" in again.content.decode()
+    assert "new of assistant" in again.content.decode()
+    assert not Cluster.objects.get(pk=busy.pk).is_being_deleted
+    for seal in ("", "forged", given["impact"]):
+        assert page.post(url, {**given, "impact": seal}).status_code == 422
+    Pod.objects.filter(pod_group="chat-decode").delete()  # what shrinks is not asked about
+    assert page.post(url, {**given, "impact": again.context["impact"]}).status_code == 302
 
 
 def test_leaving_a_cluster_ends_nothing(busy: Cluster, admin: User, client_of: Any) -> None:
