@@ -13,7 +13,7 @@ from clusters.models import Cluster, Removal
 from clusters.names import DEFAULT_NODE_POOL, is_rfc1123_label
 from clusters.removal import clean
 from clusters.removal_impact import ending_workloads
-from core.desired import change_spec, request_deletion
+from core.desired import change_spec, hold, request_deletion
 from core.errors import Blocker, Conflict, InvalidInput
 from core.hints import hint_reconcile
 from core.models import DesiredState
@@ -64,6 +64,7 @@ def remove_cluster(actor: Actor, cluster: Cluster, *, how: str = "") -> Cluster:
     require(actor.user, "cluster:delete", cluster.scope)
     if how and how not in Removal.values:
         raise InvalidInput.of("objects", _("“%(how)s” is no way to remove a cluster") % {"how": how[:20]}, _WAYS)
+    hold(cluster)
     blockers = [] if how else removal_blockers(cluster)
     if blockers:
         raise Conflict(

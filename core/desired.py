@@ -29,6 +29,13 @@ def change_spec(row: Row, spec: Mapping[str, Any], *, expected_generation: int |
     return row
 
 
+def hold(row: DesiredState) -> bool:
+    """Lock the row until the transaction ends; False: it is gone, or to go. The first thing that a service does which
+    asks for the deletion of `row`, or makes what needs it: so neither happens while the other is being checked."""
+    stored = type(row)._default_manager.select_for_update().filter(pk=row.pk)
+    return list(stored.values_list("deletion_requested_at", flat=True)) == [None]
+
+
 def request_deletion(row: Row) -> Row:
     """Ask for the deletion of the row and of all that it owns in the cluster. Call inside a transaction."""
     if row.is_being_deleted:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
-from core.desired import change_spec
+from core.desired import change_spec, hold
 from core.desired import request_deletion as request_row_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile, hint_task
@@ -58,7 +58,7 @@ def submit_workload(
     name that is taken in the cluster, `NotPermitted`."""
     require(actor.user, "workloads:create", project.scope)
     if project.is_being_deleted:
-        raise Conflict(_("Project %(name)s is being deleted.") % {"name": project.name}, objects=[project.name])
+        raise _project_leaves(project)
     draft = read_draft(project=project, source=source, node_pool=node_pool)
     _check(draft.submission)
     workload = Workload(
@@ -70,6 +70,9 @@ def submit_workload(
         submitted_through=actor.source,
         **_columns(draft),
     )
+    if not hold(project):  # after the checks, which take a while: who else submits need not wait for them
+        raise _project_leaves(project)
+    _hold_pool(workload.node_pool)
     try:
         with transaction.atomic():
             workload.save(force_insert=True)
@@ -95,6 +98,8 @@ def update_workload(
     if faults:
         raise with_lines(InvalidInput(faults), source)
     _check(draft.submission)
+    if draft.submission.pool.pk != workload.node_pool_id:
+        _hold_pool(draft.submission.pool)
     before, columns = _audited(workload), _columns(draft)
     change_spec(workload, columns, expected_generation=expected_generation)
     audit.record(actor, "update", workload, before=before, after=_audited(workload))
@@ -226,6 +231,16 @@ def _pool_of(project: Project, graph: Graph, given: NodePool | None, workload: W
         message = _("there is no node pool “%(name)s”") % {"name": asked[:63] or "default"}
         raise InvalidInput.of("node_pool", message, ", ".join(pools.order_by("name").values_list("name", flat=True)))
     return pool
+
+
+def _project_leaves(project: Project) -> Conflict:
+    return Conflict(_("Project %(name)s is being deleted.") % {"name": project.name}, objects=[project.name])
+
+
+def _hold_pool(pool: NodePool) -> None:
+    """Keep it until the workload that is to use it is stored. The default pool stays for ever."""
+    if not pool.is_default and not hold(pool):
+        raise Conflict(_("Node pool %(name)s is being deleted.") % {"name": pool.name}, objects=[pool.name])
 
 
 def _columns(draft: Draft) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
 from clusters.models import Cluster
-from core.desired import change_spec, request_deletion
+from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
 from organizations.models import Department, Quota
@@ -35,6 +35,8 @@ def create_department(
     faults = [*name_faults(name), *description_faults(description)]
     if faults:
         raise InvalidInput(faults)
+    if not hold(cluster):
+        raise Conflict(_("%(name)s is being removed.") % {"name": cluster.name}, objects=[cluster.name])
     ensure_default_pool(cluster)
     try:
         with transaction.atomic():
@@ -88,6 +90,7 @@ def delete_department(actor: Actor, *, department: Department, impact: Mapping[s
     require(actor.user, "department:delete", department.scope)
     if department.name == DEFAULT_DEPARTMENT:
         raise Conflict(_("The department “default” cannot be deleted."), objects=[department.name])
+    hold(department)
     projects = list(department.projects.order_by("name").values_list("name", flat=True))
     if projects:
         raise Conflict(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
-from core.desired import change_spec, request_deletion
+from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
 from organizations.models import Department, Project
@@ -52,7 +52,7 @@ def create_project(
         faults += namespace_faults(given.namespace)
     if faults:
         raise InvalidInput(faults)
-    if department.is_being_deleted:
+    if not hold(department):
         raise Conflict(_("Department %(name)s is being deleted.") % {"name": department.name})
     _save_new(project)
     _before, after = write_quotas(project, given.quotas)
@@ -118,6 +118,7 @@ def delete_project(actor: Actor, *, project: Project, impact: Mapping[str, Any] 
     Raises `Conflict` naming the workloads that are in it.
     """
     require(actor.user, "project:delete", project.scope)
+    hold(project)
     blockers = protecting_rows(project)
     if blockers:
         names = [blocker.name for blocker in blockers]

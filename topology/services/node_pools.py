@@ -11,7 +11,7 @@ from accounts.audit import Actor
 from accounts.permissions import require
 from clusters.models import Cluster
 from clusters.names import DEFAULT_NODE_POOL
-from core.desired import change_spec, request_deletion
+from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
 from topology.durations import normalise_duration
@@ -53,6 +53,8 @@ def create_node_pool(actor: Actor, *, cluster: Cluster, name: str, settings: Nod
     require(actor.user, "nodepools:create", pool.scope)
     faults = new_pool_faults(name, settings.get("label_key", ""), settings.get("label_value", ""))
     spec = _checked(pool, settings, faults)
+    if not hold(cluster):
+        raise Conflict(_("%(name)s is being removed.") % {"name": cluster.name}, objects=[cluster.name])
     for column, value in spec.items():
         setattr(pool, column, value)
     _refuse_taken_label(pool)
@@ -119,6 +121,7 @@ def delete_node_pool(actor: Actor, *, pool: NodePool, impact: Mapping[str, Any] 
             _("The node pool “default” cannot be deleted: it takes the nodes that no other pool takes."),
             objects=[pool.name],
         )
+    hold(pool)
     blockers = [blocker.name for blocker in protecting_rows(pool)]
     if blockers:
         raise Conflict(
@@ -175,7 +178,7 @@ def _topology_faults(pool: NodePool, topology: NetworkTopology | None) -> list[F
         return []
     if topology.cluster_id != pool.cluster_id:
         return [Fault("networkTopologyId", _("The topology lies in another cluster"), _("one of the pool's cluster"))]
-    if topology.is_being_deleted:
+    if not hold(topology):
         return [Fault("networkTopologyId", _("Topology %(name)s is being deleted") % {"name": topology.name})]
     return []
 

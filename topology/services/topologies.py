@@ -11,7 +11,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
 from clusters.models import Cluster
-from core.desired import change_spec, request_deletion
+from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
 from core.hints import hint_reconcile
 from topology.impact import kept
@@ -35,6 +35,8 @@ def create_topology(
     faults = faults or order_faults(levels, node_facts(cluster.pk))
     if faults:
         raise InvalidInput(faults)
+    if not hold(cluster):
+        raise Conflict(_("%(name)s is being removed.") % {"name": cluster.name}, objects=[cluster.name])
     costs = assumed_links(len(levels)) if links is None else checked_links(links, len(levels))
     try:
         with transaction.atomic():
@@ -104,6 +106,7 @@ def delete_topology(
 ) -> NetworkTopology:
     """Ask for deletion. Raises `Conflict` naming the node pools that it is attached to. The audit keeps `impact`."""
     require(actor.user, "network-topologies:delete", topology.scope)
+    hold(topology)
     pools = list(NodePool.objects.filter(network_topology=topology).order_by("name").values_list("name", flat=True))
     if pools:
         raise Conflict(
