@@ -36,7 +36,7 @@ _REFUSED_USER = {
     "as-user-extra": gettext_noop("acting as somebody else is not supported"),
 }
 _REFUSED_CLUSTER = {
-    "insecure-skip-tls-verify": gettext_noop("it turns off the check of the server's certificate"),
+    "insecure-skip-tls-verify": gettext_noop("it turns off the check of the server’s certificate"),
     "proxy-url": gettext_noop("it sends requests and credential through a proxy"),
     "certificate-authority": gettext_noop("it names a file; paste the CA as certificate-authority-data"),
     "tls-server-name": gettext_noop("it changes which server is trusted"),

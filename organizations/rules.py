@@ -40,7 +40,7 @@ def description_faults(text: str) -> list[Fault]:
 def namespace_faults(name: str) -> list[Fault]:
     """Why `name` can't be a project's namespace."""
     if name in RESERVED_NAMESPACES or name.startswith("kube-"):
-        return [Fault("requestedNamespace", _("The namespace %(name)s is the cluster's own") % {"name": name})]
+        return [Fault("requestedNamespace", _("The namespace %(name)s is the cluster’s own") % {"name": name})]
     if is_rfc1123_label(name):
         return []
     allowed = _("1 to 63 lower-case letters, digits and “-”")

@@ -96,7 +96,7 @@ def pool_label_faults(name: str, key: str, value: str) -> list[Fault]:
         faults.append(
             Fault(
                 "labelValue",
-                _("With the scheduler's own label %(key)s the value must be the pool's name") % {"key": key},
+                _("With the scheduler’s own label %(key)s the value must be the pool’s name") % {"key": key},
                 name,
             )
         )

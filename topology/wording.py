@@ -28,8 +28,10 @@ def finding_item(finding: Finding) -> dict[str, Any]:
 
 
 def short_key(key: str) -> str:
-    """The end of a label key, as people say it: zone, rack, hostname."""
-    return key.rpartition("/")[2]
+    """The end of a label key, as people say it in their language: zone, rack, hostname."""
+    word = key.rpartition("/")[2]
+    known = {"zone": _("zone"), "rack": _("rack"), "region": _("region"), "hostname": _("hostname")}
+    return known.get(word, word)
 
 
 def _missing(finding: Finding) -> tuple[str, str]:
@@ -169,7 +171,7 @@ _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("Bound", "KeyTooLong"): gettext_lazy("The label key %(key)s is longer than Grove takes (63 characters)."),
     ("TopologyMismatch", "TopologyMatch"): gettext_lazy("Every GPU node has the labels of the attached topology."),
     ("TopologyMismatch", "TopologyMismatch"): gettext_lazy(
-        "GPU nodes outside topology %(topology)s, each with the labels that it lacks: %(told)s."
+        "Outside topology %(topology)s for want of labels: %(told)s."
     ),
     ("Overlap", "PoolsOverlap"): gettext_lazy(
         "Other pools match the same nodes: %(pools)s. Nodes: %(nodes)s. Each node counts for the older pool alone: "
@@ -207,7 +209,7 @@ def condition_item(
     """A stored condition as components/conditions.html draws it.
 
     Its message is English and may quote the cluster: it is the sentence of what has none for whoever reads English, and
-    a detail for others only where it quotes.
+    a detail for others only where it quotes. Nobody reads the same thing twice.
     """
     arguments = {name: str(value).replace(",", ", ") for name, value in condition.get("arguments", {}).items()}
     english = (get_language() or "en").startswith("en")
@@ -215,7 +217,7 @@ def condition_item(
     sentence = sentences.get((condition["type"], condition["reason"]), None if english else failure)
     message = str(condition.get("message") or condition["reason"])
     text = _filled(sentence, arguments) or message
-    shown = _status(condition) in ("wait", "bad") and message != text and (english or failure is not None)
+    shown = _status(condition) in ("wait", "bad") and message != text and failure is not None
     return {
         "status": _status(condition),
         "type": condition["type"],

@@ -16,12 +16,12 @@ def agreement_line(found: Mapping[str, Any]) -> str:
     """What a preview says of itself."""
     version = scheduler_word(found["schedulerVersion"])
     if not found["compared"]:
-        return _("No prediction has been compared with this cluster's scheduler (%(version)s) yet.") % {
+        return _("No prediction has been compared with this cluster’s scheduler (%(version)s) yet.") % {
             "version": version
         }
     line = ngettext(
-        "The engine was right in %(right)s of %(n)s prediction compared with this cluster's scheduler (%(version)s).",
-        "The engine was right in %(right)s of %(n)s predictions compared with this cluster's scheduler (%(version)s).",
+        "The engine was right in %(right)s of %(n)s prediction compared with this cluster’s scheduler (%(version)s).",
+        "The engine was right in %(right)s of %(n)s predictions compared with this cluster’s scheduler (%(version)s).",
         found["compared"],
     )
     return line % {"right": number(found["right"]), "n": number(found["compared"]), "version": version}
@@ -45,7 +45,7 @@ def reason_word(code: str) -> str:
         "deleted": _("deleted before the scheduler decided"),
         "edited": _("changed before the scheduler decided"),
         "waited": _("not decided in time"),
-        "schedulerChanged": _("the scheduler's version changed"),
+        "schedulerChanged": _("the scheduler’s version changed"),
         "otherPods": _("the operators made other pods"),
         "changed": _("something else changed in between"),
     }

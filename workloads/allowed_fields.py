@@ -142,24 +142,24 @@ ROOT: Rule = {
 }
 
 WHY: Mapping[str, str] = {
-    "hostNetwork": gettext_noop("it reaches the node's network"),
-    "hostPID": gettext_noop("it reaches the node's processes"),
-    "hostIPC": gettext_noop("it reaches the node's memory"),
-    "hostPath": gettext_noop("it reaches the node's files"),
+    "hostNetwork": gettext_noop("it reaches the node’s network"),
+    "hostPID": gettext_noop("it reaches the node’s processes"),
+    "hostIPC": gettext_noop("it reaches the node’s memory"),
+    "hostPath": gettext_noop("it reaches the node’s files"),
     "hostUsers": gettext_noop("it changes the user namespace"),
     "hostPort": gettext_noop("it takes a port of the node"),
     "host": gettext_noop("probes go to the pod itself"),
     "privileged": gettext_noop("a privileged container owns the node"),
-    "procMount": gettext_noop("it unmasks the node's /proc"),
+    "procMount": gettext_noop("it unmasks the node’s /proc"),
     "serviceAccountName": gettext_noop("the operator chooses the service account"),
     "serviceAccount": gettext_noop("the operator chooses the service account"),
     "automountServiceAccountToken": gettext_noop("the operator chooses the service account"),
     "nodeName": gettext_noop("it passes the scheduler by; use spec.nodeSelector"),
     "priority": gettext_noop("use spec.priorityClassName"),
-    "runtimeClassName": gettext_noop("the project has no say in the node's runtimes"),
+    "runtimeClassName": gettext_noop("the project has no say in the node’s runtimes"),
     "add": gettext_noop("added capabilities reach the node"),
     "hostAliases": gettext_noop("it changes how names resolve"),
-    "shareProcessNamespace": gettext_noop("containers would see each other's processes"),
+    "shareProcessNamespace": gettext_noop("containers would see each other’s processes"),
     "topologyConstraint": gettext_noop(
         "Muster writes it from the placement annotations; use kai.scheduler/topology-*-placement"
     ),

@@ -108,7 +108,7 @@ def _values(document: Mapping[str, Any], namespace: str) -> Iterator[Fault]:
     metadata = document.get("metadata") or {}
     own = metadata.get("namespace")
     if own not in (None, "", namespace):
-        message = _("%(value)s is not the project's namespace") % {"value": repr(str(own)[:63])}
+        message = _("%(value)s is not the project’s namespace") % {"value": repr(str(own)[:63])}
         yield Fault("metadata.namespace", message, namespace)
     for place in ("metadata", "spec"):
         for section in ("labels", "annotations"):

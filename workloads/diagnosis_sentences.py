@@ -75,7 +75,7 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "PoolWrong": (
         _("Wrong node pool"),
-        _("Its pod group belongs to node pool %(pool)s and was meant for %(wanted)s: the pool's label did not arrive."),
+        _("Its pod group belongs to node pool %(pool)s and was meant for %(wanted)s: the pool’s label did not arrive."),
     ),
     "ShardMissing": (
         _("No scheduler for the pool"),
@@ -307,7 +307,7 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "Unexplained": (
         _("Not explained"),
-        _("Muster finds no change that would let it run. The scheduler's own words are below."),
+        _("Muster finds no change that would let it run. The scheduler’s own words are below."),
     ),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from accounts.permissions import has_right
 from core.moments import rfc3339
@@ -235,7 +235,7 @@ def _step(namer: Namer, workload: Workload, step: Step) -> Json:
 
 def _listed(names: Sequence[str]) -> str:
     shown, more = list(dict.fromkeys(names[:4])), len(names) - 4
-    text = ", ".join(shown)
+    text = pgettext("between names in a list", ", ").join(shown)
     return text if more <= 0 else _("%(names)s and %(n)d more") % {"names": text, "n": more}
 
 
@@ -263,12 +263,12 @@ def _outcome(namer: Namer, outcome: Outcome) -> str:
     pods = len(outcome.nodes)
     text = ngettext("Then %(n)s pod runs", "Then %(n)s pods run", pods) % {"n": number(pods)}
     if hosts and namer.sees_nodes:
-        text += " " + _("on %(nodes)s") % {"nodes": _listed(hosts)}
+        text = _("%(pods)s on %(nodes)s") % {"pods": text, "nodes": _listed(hosts)}
     if outcome.evicted:
-        text += "; " + _("evicted for it: %(groups)s") % {"groups": namer.groups(outcome.evicted)}
+        text += _("; ") + _("evicted for it: %(groups)s") % {"groups": namer.groups(outcome.evicted)}
     if outcome.moved:
-        text += "; " + _("moved for it: %(groups)s") % {"groups": namer.groups(outcome.moved)}
-    return text + "."
+        text += _("; ") + _("moved for it: %(groups)s") % {"groups": namer.groups(outcome.moved)}
+    return text + pgettext("end of a sentence", ".")
 
 
 def _counts(namer: Namer, outcome: Outcome) -> dict[str, int]:

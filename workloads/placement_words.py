@@ -39,7 +39,7 @@ def why_unknown(preview: Json) -> str:
     sentences = {
         "NoQueue": _("The project has no quota on this node pool, so nothing of it is scheduled there."),
         "NoNodes": _("No node of this pool has been seen."),
-        "SchedulerBlind": _("The cluster's scheduler decides nothing now: it cannot read an object."),
+        "SchedulerBlind": _("The cluster’s scheduler decides nothing now: it cannot read an object."),
         "NotRendered": _("The document cannot be rendered."),
         "TooManyPods": _("It wants more pods than a preview can place in time; the scheduler will take its own."),
     }

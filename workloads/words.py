@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.numerals import singular
+from topology.wording import short_key
 from workloads.diagnosis_sentences import CAUSES
 
 Arguments = Mapping[str, str]
@@ -122,7 +123,7 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("Nothing is wrong: it fits, and the scheduler places it in its next cycles."),
     ),
     "OtherTopology": (
-        gettext_lazy("its topology is not the pool's"),
+        gettext_lazy("its topology is not the pool’s"),
         gettext_lazy(
             "It asks for one %(place)s of topology %(topology)s, whose levels are not known here any more; the node"
             " pool now has %(poolTopology)s."
@@ -186,9 +187,8 @@ class _Known(dict[str, str]):
 
 
 def place_word(level: str) -> str:
-    """What people call a level: the end of its label key ("rack"); "host" for the hostname."""
-    word = level.rpartition("/")[2]
-    return {"hostname": _("host"), "zone": _("zone"), "rack": _("rack"), "region": _("region")}.get(word, word)
+    """What people call a level in a sentence: "one rack", "one host"."""
+    return _("host") if level.rpartition("/")[2] == "hostname" else short_key(level)
 
 
 def reason_short(reason: Mapping[str, Any]) -> str:

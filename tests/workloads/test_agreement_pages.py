@@ -87,7 +87,7 @@ def test_a_preview_says_how_often_the_engine_was_right_under_the_present_version
 
     assert found == {"schedulerVersion": "v0.17.0", "right": 3, "compared": 4, "notComparable": 2}
     assert agreement_line(found) == (
-        "The engine was right in 3 of 4 predictions compared with this cluster's scheduler (KAI v0.17.0)."
+        "The engine was right in 3 of 4 predictions compared with this cluster’s scheduler (KAI v0.17.0)."
     )
 
 
@@ -96,7 +96,7 @@ def test_nothing_compared_is_said_and_is_no_zero_of_zero(made: Any, cluster: Any
 
     line = agreement_line(agreement_json(cluster))
 
-    assert line == "No prediction has been compared with this cluster's scheduler (KAI v0.17.0) yet."
+    assert line == "No prediction has been compared with this cluster’s scheduler (KAI v0.17.0) yet."
     cluster.components = []
     assert "KAI, version not known" in agreement_line(agreement_json(cluster))
 
