@@ -6,17 +6,22 @@ from django.urls import URLPattern, path
 from rest_framework.request import Request
 
 from accounts.permissions import require
+from clusters.api.shapes import ClusterShape
 from clusters.api.wire import cluster_json
 from clusters.models import Cluster
-from controlplane.api_waiting import Finder, WaitView, WatchView
+from controlplane.api_waiting import Finder, WatchView, waiting_view
 from core.api.ids import uuid_of
+from core.api.shapes import Shape
 from core.errors import NotFound
 from core.models import DesiredState
 from organizations.api.project_views import find_project, shown_project
+from organizations.api.shapes import DepartmentShape, ProjectShape
 from organizations.api.views import find_department, shown_department
+from topology.api.shapes import PoolShape, TopologyShape
 from topology.api.views import find_pool, pool_response
 from topology.api.wire import topology_json
 from topology.selectors.topologies import find_topology
+from workloads.api.shapes import WorkloadDetailed
 from workloads.api.views import find as find_workload
 from workloads.api.wire import workload_detailed
 
@@ -67,20 +72,20 @@ def workload(request: Request, pk: str) -> Found:
     return row, workload_detailed(row)
 
 
-FINDERS: dict[str, tuple[str, Finder]] = {
-    "clusters": ("clusters", cluster),
-    "network-topologies": ("network-topologies", topology),
-    "node-pools": ("node-pools", node_pool),
-    "departments": ("org-unit/departments", department),
-    "projects": ("org-unit/projects", project),
-    "workloads": ("workloads", workload),
+KINDS: dict[str, tuple[str, Finder, type[Shape]]] = {
+    "clusters": ("clusters", cluster, ClusterShape),
+    "network-topologies": ("network-topologies", topology, TopologyShape),
+    "node-pools": ("node-pools", node_pool, PoolShape),
+    "departments": ("org-unit/departments", department, DepartmentShape),
+    "projects": ("org-unit/projects", project, ProjectShape),
+    "workloads": ("workloads", workload, WorkloadDetailed),
 }
 
 
 def urlpatterns() -> list[URLPattern]:
     """`…/{id}/wait` and `…/{id}/watch` of every kind."""
     found = []
-    for name, (place, finder) in FINDERS.items():
-        for view, word in ((WaitView, "wait"), (WatchView, "watch")):
-            found.append(path(f"v1/{place}/<str:pk>/{word}", view.as_view(finder=finder), name=f"{name}-{word}"))
+    for name, (place, finder, shape) in KINDS.items():
+        found.append(path(f"v1/{place}/<str:pk>/wait", waiting_view(finder, shape), name=f"{name}-wait"))
+        found.append(path(f"v1/{place}/<str:pk>/watch", WatchView.as_view(finder=finder), name=f"{name}-watch"))
     return found

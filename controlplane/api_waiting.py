@@ -20,9 +20,10 @@ from rest_framework.response import Response
 from accounts.authentication import TokenAuthentication
 from accounts.models import User
 from controlplane.live import Page, hub
+from core.api.documenting import schema_of
 from core.api.json_rendering import encode
 from core.api.matching import tagged
-from core.api.shapes import Encoded
+from core.api.shapes import Accepted
 from core.api.views import ApiView
 from core.conditions import find as find_condition
 from core.errors import InvalidInput, MusterError, NotFound
@@ -40,6 +41,8 @@ MOST_WAITING = 64
 FORMS = "condition=Ready, condition=Ready=False, phase=Running, delete"
 # The phases that say so of the kinds that have no condition of the type Ready: all but workloads.
 READY_PHASES = ("Ready", "Connected")
+
+DELETED = Accepted(code=200, message="It is deleted.")
 
 Finder = Callable[[Request, str], tuple[DesiredState, Any]]
 _places = threading.BoundedSemaphore(MOST_WAITING)
@@ -109,10 +112,9 @@ class ObjectView(ApiView):
 
 
 class WaitView(ObjectView):
-    """Waits for one object."""
+    """Waits for one object, which is answered as its own GET does."""
 
-    gives: Mapping[str, Any] = {"get": Encoded}
-
+    answers: Mapping[Any, Any] = {}
     errors: Mapping[int, str] = {408: "The time is over.", 503: "Too many wait already."}
 
     parameters = (
@@ -141,10 +143,16 @@ class WaitView(ObjectView):
             # Absent and invisible are alike, but only one of them is what was waited for.
             if goal.kind != "delete" or type(row)._default_manager.filter(pk=row.pk).exists():
                 raise
-            return Response({"code": 200, "message": "It is deleted."})
+            return Response(DELETED)
         finally:
             _places.release()
         return tagged(row, shown)
+
+
+def waiting_view(finder: Finder, shape: Any) -> Callable[..., Any]:
+    """The view that waits for an object of a kind, which is answered in `shape`; or says that it is deleted."""
+    either = {"oneOf": [schema_of(shape), schema_of(Accepted)]}
+    return WaitView.as_view(finder=finder, gives={"get": shape}, answers={200: either})
 
 
 class WatchView(ObjectView):

@@ -107,13 +107,44 @@ class PendingMessage(Shape):
     user_message: str
 
 
-class AdditionalFields(Shape):
-    """What is Muster's: roles with their pods, placement, since when and why it waits."""
+class RoleProgress(Shape):
+    """A component and its pods: wanted, on a node, ready. `gpusEach` is a decimal as text."""
 
-    roles: list[dict[str, Any]]
-    placement: dict[str, Any]
+    component: str
+    type: str
+    gpus_each: str
+    desired: int
+    placed: int
+    ready: int
+
+
+class Standing(Shape):
+    """Where it stands, empty before it is reconciled. `state` is kept, loosened, broken, waits, or empty where nothing
+    was asked; `level` the narrowest that all pods share; `lost` and `outside` are nodes."""
+
+    state: str | UnsetType = UNSET
+    level: str | UnsetType = UNSET
+    domains: list[str] | UnsetType = UNSET
+    lost: list[str] | UnsetType = UNSET
+    outside: list[str] | UnsetType = UNSET
+
+
+class WaitingReason(Shape):
+    """Why it waits, empty where it does not: a code with its numbers and names, and the scheduler's own words."""
+
+    code: str | UnsetType = UNSET
+    arguments: dict[str, str] | UnsetType = UNSET
+    words: list[str] | UnsetType = UNSET
+
+
+class AdditionalFields(Shape):
+    """What is Muster's: roles with their pods, placement, since when and why it waits. They are answered as the
+    reconciler stored them."""
+
+    roles: list[RoleProgress]
+    placement: Standing
     waiting_since: str | None
-    waiting_reason: dict[str, Any]
+    waiting_reason: WaitingReason
     conditions: list[Condition]
 
 

@@ -43,7 +43,8 @@ _METADATA = {"name", "useGivenNameAsPrefix", "projectId", "clusterId", "priority
 
 def workload_detailed(workload: Workload) -> WorkloadDetailed:
     """Schema WorkloadDetailed, with what is not Run:ai's below `additionalFields`. One query."""
-    shown, reason = shown_workload(workload), workload.waiting_reason or {}
+    shown = shown_workload(workload)
+    reason: Any = workload.waiting_reason or {}
     messages = None
     if reason.get("code") in PHASE_REASONS:
         message = PendingMessage(
