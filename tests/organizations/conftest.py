@@ -1,17 +1,31 @@
-"""What the tests of fair shares stand on: rows of a small cluster, as the watcher would have written them."""
+"""What several tests stand on: pages of an administrator, quota, and a small cluster as the watcher would write it."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
+from accounts.models import User
 from clusters.models import Cluster
 from organizations.models import Department, Project
+from organizations.quota_rows import ensure_quota_rows
 from tests.organizations.shard_rows import add_gang, add_nodes, add_queue
 from topology.models import NodePool
 
 STREAMS = ("nodes", "pods", "queues", "podgroups", "topologies")
+
+
+@pytest.fixture
+def page(admin: User, client_of: Any) -> Client:
+    return client_of(admin)
+
+
+@pytest.fixture
+def quotas(project: Project, default_pool: NodePool) -> None:
+    ensure_quota_rows(project.department)
+    ensure_quota_rows(project)
 
 
 @pytest.fixture

@@ -2,19 +2,16 @@ from decimal import Decimal as D
 from typing import Any
 
 import pytest
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import Actor
 from accounts.models import AccessRule, User
 from clusters.models import Cluster, ClusterObject, Node
 from organizations import services
-from organizations.impact import deletion_impact
 from organizations.models import Department, Project, Quota
 from organizations.quota_rows import ensure_quota_rows
-from organizations.views.shared import confirm_page
 from topology.models import NodePool
-from workloads.models import Workload
 
 PAGES = [
     "/departments/",
@@ -38,17 +35,6 @@ PAGES = [
 ]
 # Pages that reading departments and projects is not enough for.
 WRITES = [path for path in PAGES if path.endswith(("/new/", "/edit/", "/delete/", "/secrets/"))]
-
-
-@pytest.fixture
-def page(admin: User, client_of: Any) -> Client:
-    return client_of(admin)
-
-
-@pytest.fixture
-def quotas(project: Project, default_pool: NodePool) -> None:
-    ensure_quota_rows(project.department)
-    ensure_quota_rows(project)
 
 
 def url(path: str, project: Project, pool: NodePool) -> str:
@@ -246,30 +232,6 @@ def test_a_stale_form_is_refused(page: Client, project: Project) -> None:
     assert project.quotas.get().gpu_deserved == 0
 
 
-def test_row_28_deleting_asks_names_what_is_hit_and_refuses_what_is_in_use(page: Client, project: Project) -> None:
-    pool = NodePool.objects.get()
-    ensure_quota_rows(project)
-    department_url = f"/departments/{project.department_id}/delete/"
-    in_use = page.post(department_url, {"confirm": "research"})
-    workload = Workload.objects.create(
-        project=project, cluster=project.cluster, node_pool=pool, name="qwen", source="", manifest={}
-    )
-    forbidden = page.get(f"/projects/{project.pk}/delete/").content.decode()
-    blocked = page.post(f"/projects/{project.pk}/delete/", {"confirm": "assistant"})
-    workload.delete()
-    asked = page.get(f"/projects/{project.pk}/delete/").content.decode()
-    wrong = page.post(f"/projects/{project.pk}/delete/", {"confirm": "Assistant"})
-    done = page.post(f"/projects/{project.pk}/delete/", {"confirm": "assistant"})
-
-    assert "assistant" in in_use.content.decode()
-    assert "the namespace runai-assistant with everything in it" in asked
-    assert "The workload qwen is in it: delete it first." in forbidden
-    assert ['name="confirm"' in each for each in (asked, forbidden)] == [True, False]
-    assert [a.status_code for a in (in_use, blocked, wrong, done)] == [422, 422, 422, 302]
-    project.refresh_from_db()
-    assert project.is_being_deleted
-
-
 def observe(cluster: Cluster, name: str, **spec: Any) -> None:
     ClusterObject.objects.create(
         cluster=cluster, uid=name, name=name, resource_version="1", created_at=timezone.now(),
@@ -378,25 +340,3 @@ def test_lists_take_a_fixed_number_of_queries(
         page.get("/projects/")
     with django_assert_max_num_queries(18):
         page.get("/departments/")
-
-
-def test_a_deletion_that_an_edit_came_before_is_asked_again_on_its_page(
-    rf: RequestFactory, admin: User, actor: Any, project: Project
-) -> None:
-    """The row was read, then somebody saved another description: the deletion is refused, in the dialog."""
-    opened = Project.objects.get(pk=project.pk)
-    services.update_project(actor(admin), project=project, description="changed meanwhile")
-    request = rf.post("/projects/1/delete/", {"confirm": opened.name})
-    request.user = admin
-
-    answer = confirm_page(
-        request,
-        {"title": "Delete project", "hits": [], "name": opened.name, "act": "Delete project", "back_url": "/"},
-        lambda shown: services.delete_project(actor(admin), project=opened, impact=shown),
-        "organizations:project-list",
-        (opened, deletion_impact(admin, opened, now=timezone.now())),
-    )
-
-    assert answer.status_code == 422
-    assert "changed by somebody else" in answer.content.decode()
-    assert not Project.objects.get(pk=project.pk).is_being_deleted
