@@ -98,6 +98,7 @@ def _surroundings(settings: Any) -> None:
 
     translation.activate("en")
     settings.MIDDLEWARE = ("tests.api.conformance.Conformance", *settings.MIDDLEWARE)
+    settings.PASSWORD_HASHERS = ("tests.hashing.QuickHasher",)
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     broker.note_lost(ConnectionError("tests run without a broker"), "everything")
 
