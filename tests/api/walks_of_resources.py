@@ -5,6 +5,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
+from clusters.models import ClusterObject
 from controlplane.tasks import reconcile_row
 from tests.api.conftest import MANIFEST
 from tests.api.tour import CREDENTIALS, ORG, V1, Tour, Walk, walk
@@ -17,6 +18,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "ngc-api-key": {"ngc_api_key": "n"},
     "docker-registry": {"url": "registry.example.org", "user": "ada", "password": "p"},
 }
+FABRIC_UID = "0f6d3f4e-0000-4000-8000-0000000000f1"
 UNITS = ("department", "project")
 
 
@@ -38,6 +40,20 @@ def _(tour: Tour) -> None:
     listed = [row["uuid"] for row in tour("GET", f"{V1}/clusters")]
     tour("DELETE", f"{V1}/clusters/{tour.world.cluster.pk}?objects=leave")
     assert (listed, tour("GET", f"{V1}/clusters")) == ([str(tour.world.cluster.pk)], [])
+
+
+@walk("POST /api/v1/clusters/{}/adoptions")
+def _(tour: Tour) -> None:
+    cluster, path = tour.world.cluster, f"{V1}/clusters/{tour.world.cluster.pk}/adoptions"
+    manifest = {"metadata": {"name": "fabric"}, "spec": {"levels": [{"nodeLabel": "kubernetes.io/hostname"}]}}
+    theirs = ClusterObject.objects.create(
+        cluster=cluster, uid=FABRIC_UID, name="fabric", group="kai.scheduler", plural="topologies", manifest=manifest,
+        resource_version="1", created_at=tour.world.now,
+    )  # fmt: skip
+    assert [one["uid"] for one in tour("GET", path)["candidates"]] == [theirs.uid]
+    done = tour("POST", path, {"adopt": [theirs.uid]})
+    assert [one["accepted"] for one in done["results"]] == [True]
+    assert [one["name"] for one in tour("GET", path)["adoptions"]] == ["fabric"]
 
 
 @walk("POST /api/v1/network-topologies")
