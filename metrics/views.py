@@ -102,10 +102,12 @@ def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str
     groups = selectors.groups_now(request.user, cluster, moment, layout, by)
     lines = selectors.cluster_series(selectors.history(cluster, layout, hours))
     tenths = {str(i): f"{i * 10}–{i * 10 + 10}" for i in range(10)} | {"unmeasured": _("not measured")}
+    summary = selectors.cluster_now(cluster, moment)
+    counted = {**distribution(moment), "unmeasured": summary.unmeasured}
     return context | {
-        "summary": selectors.cluster_now(cluster, moment),
+        "summary": summary,
         "figure": _figure(_named(lines), hours),
-        "distribution": distribution_figure(distribution(moment), tenths),
+        "distribution": distribution_figure(counted, tenths),
         "groups": groups[:MAX_GROUPS],
         "more_groups": max(0, len(groups) - MAX_GROUPS),
         "at": moment.at,
