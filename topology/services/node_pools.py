@@ -177,7 +177,7 @@ def _topology_faults(pool: NodePool, topology: NetworkTopology | None) -> list[F
     if topology is None:
         return []
     if topology.cluster_id != pool.cluster_id:
-        return [Fault("networkTopologyId", _("The topology lies in another cluster"), _("one of the pool's cluster"))]
+        return [Fault("networkTopologyId", _("The topology lies in another cluster"), _("one of the pool’s cluster"))]
     if not hold(topology):
         return [Fault("networkTopologyId", _("Topology %(name)s is being deleted") % {"name": topology.name})]
     return []
