@@ -1,7 +1,7 @@
 """Keeps a cluster's row true: whether it answers, what it serves, and how the components on it do. Writes nothing
 into the cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -161,3 +161,8 @@ def _healthy(found: list[Found], degraded: list[Found]) -> Condition:
         return Condition("ComponentsHealthy", "True", "AllReady", "Every installed component is ready.")
     text = "; ".join(f"{BY_KEY[item.key].title}: {item.message}" for item in degraded)
     return Condition("ComponentsHealthy", "False", "ComponentNotReady", f"{text}.", arguments=(("components", text),))
+
+
+def lacks_a_kind(conditions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a row's stored conditions say that its cluster did not serve a kind that it needs."""
+    return any(condition["reason"] == NotServed.reason for condition in conditions)

@@ -7,9 +7,8 @@ from typing import Any
 from accounts.audit import Attempt, record_attempt
 from accounts.models import Outcome, UserKind
 from clusters.adopting import heeding_adoptions
-from clusters.kube.errors import NotServed
 from clusters.models import Cluster
-from clusters.reconcile import reconcile_cluster
+from clusters.reconcile import lacks_a_kind, reconcile_cluster
 from core import leases, live
 from core.conditions import find
 from core.models import DesiredState
@@ -72,7 +71,7 @@ def wake_failed(cluster: Any) -> int:
 
 def _poke_failed(model: type[DesiredState], scope: Mapping[str, Any]) -> int:
     waiting = model._default_manager.filter(failures=0, **scope).values_list("pk", "conditions")
-    unserved = [pk for pk, told in waiting if any(each["reason"] == NotServed.reason for each in told)]
+    unserved = [pk for pk, conditions in waiting if lacks_a_kind(conditions)]
     return leases.poke_failed(model, scope) + (leases.poke(model, unserved) if unserved else 0)
 
 

@@ -6,6 +6,7 @@ files on disk, and follows redirects; its models are never used (they cost 70 ti
 
 import errno
 import os
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,6 +30,8 @@ REFUSED = "Connection refused"
 # However often a byte arrives in time: after so many times the time for one, the answer is too slow.
 PATIENCE = 2
 UNKNOWN_PATH = "404 page not found"
+# As OpenSSL says it, through `ssl`: "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: … (_ssl.c:1006)".
+_DISTRUSTED = re.compile(r"certificate verify failed: (.+?) \(_ssl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +247,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ProtocolError):
         return "The API server ended the connection before its answer was whole."
     text = str(getattr(error, "reason", None) or error)
+    if distrusted := _DISTRUSTED.search(text):
+        return f"The API server's certificate is not trusted ({distrusted[1]}): replace the cluster's kubeconfig."
     if isinstance(error, NewConnectionError):
         text = text.partition("): ")[2] or text  # without the connection's own name
     if isinstance(error, urllib3.exceptions.ReadTimeoutError | TimeoutError):

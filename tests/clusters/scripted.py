@@ -1,11 +1,14 @@
 """An API server that answers exactly what a test scripts: for what goes wrong on the wire."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from simulator.api.certificates import Certificates
 
 Answer = Callable[["Exchange"], None]
 
@@ -60,9 +63,10 @@ class Exchange:
 
 
 class ScriptedServer:
-    """Answers the n-th request with the n-th answer of the script, and the last one from then on."""
+    """Answers the n-th request with the n-th answer of the script, and the last one from then on; over TLS where it is
+    given certificates."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, certificates: Certificates | None = None) -> None:
         self.exchanges: list[Exchange] = []
         self.open_watches = 0
         self.closing = threading.Event()
@@ -88,7 +92,11 @@ class ScriptedServer:
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http{'s' if certificates else ''}://127.0.0.1:{self._server.server_port}"
+        if certificates:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificates.certificate, certificates.key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def hold(self, exchange: Exchange) -> None:

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from clusters.kinds import KAI_QUEUE, NODE, POD
 from clusters.kube import errors, reading
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.live import report
+from simulator.api.certificates import ensure_certificates
 from tests.clusters.manifests import queue
 from tests.clusters.scripted import Answer, Exchange, ScriptedServer
 
@@ -198,3 +200,20 @@ def test_a_node_list_of_real_objects_is_still_read(serve: Serve) -> None:
     gateway = serve(lambda exchange: exchange.page([{"metadata": {"name": "a"}}], "7"))
 
     assert [node["metadata"]["name"] for node in gateway.list(NODE)] == ["a"]
+
+
+def test_a_certificate_that_the_stored_authority_did_not_sign_is_told_with_what_to_do(tmp_path: Path) -> None:
+    there, stored = (ensure_certificates(tmp_path / name, "127.0.0.1") for name in ("there", "stored"))
+    server = ScriptedServer(lambda exchange: exchange.json({"gitVersion": "v1.35.4"}), certificates=there)
+    connection = Connection("a", server.url, certificate_authority=stored.authority_text)
+
+    try:
+        with pytest.raises(errors.Unavailable) as caught:
+            KubeGateway(connection).server_version()
+    finally:
+        server.close()
+
+    assert caught.value.message == (
+        "The API server's certificate is not trusted (unable to get local issuer certificate): "
+        "replace the cluster's kubeconfig."
+    )
