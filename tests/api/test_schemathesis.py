@@ -51,11 +51,8 @@ def _one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [GenerationMode.POSITIVE, pytest.param(GenerationMode.NEGATIVE, marks=pytest.mark.long)],
-    ids=lambda mode: mode.value,
-)
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 @pytest.mark.filterwarnings("ignore")
 def test_no_request_is_answered_in_a_way_that_the_document_does_not_say(
     admin: Any, world: Any, settings: Any, mode: GenerationMode

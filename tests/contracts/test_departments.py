@@ -69,6 +69,7 @@ def content_of(answer):
     return b"".join(answer.streaming_content) if answer.streaming else answer.content
 
 
+@pytest.mark.long
 def test_no_name_of_another_department_is_on_any_page_list_export_or_search(cast, hidden, insider, client_of):
     client, found = client_of(insider), {}
     for route in routes():

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections import Counter
 
+import pytest
 from django.apps import apps
 from django.db import connection
 from django.test import Client
@@ -77,6 +78,7 @@ def test_outsiders_are_told_that_there_is_nothing(cast, outsider, client_of):
     assert everything() == before
 
 
+@pytest.mark.long
 def test_malformed_ids_are_absent_ids(cast, admin, client_of):
     client, wrong = client_of(admin), {}
     for route in with_ids():

@@ -11,8 +11,15 @@ from playwright.sync_api import Browser
 from tests.core.browser import ORIGIN, serve
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (1440, "light"),
+        (390, "dark"),
+        pytest.param(1440, "dark", marks=pytest.mark.long),
+        pytest.param(390, "light", marks=pytest.mark.long),
+    ],
+)
 def test_every_component_is_accessible_and_fits(
     chromium: Browser, pages: dict[str, str], theme: Any, width: int, tmp_path: Path
 ) -> None:
