@@ -286,7 +286,7 @@ def _constraint(text: str) -> str:
 
 def _one_constraint(parts: list[str], text: str) -> str:
     if len(parts) not in (2, 3):
-        return text
+        return text or _("none")
     topology, *required, preferred = parts
     said = [_("topology %(name)s") % {"name": topology}]
     said += [_("one %(place)s required") % {"place": place_word(level)} for level in required]

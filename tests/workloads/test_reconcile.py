@@ -19,6 +19,7 @@ from workloads import services
 from workloads.document import edit
 from workloads.models import Workload
 from workloads.reconcile import sync_workload
+from workloads.words import condition_view
 
 DGD = kinds.DYNAMO_GRAPH_DEPLOYMENT
 NAMESPACE = "runai-assistant"
@@ -245,20 +246,27 @@ def observe_pods(workload: Workload, *nodes: str, ready: bool = True, **facts: A
         )
 
 
-def observe_group(workload: Workload, *, queue: str = "assistant", constraint: Any = None, message: str = "") -> None:
+def observe_group(
+    workload: Workload,
+    *,
+    queue: str = "assistant",
+    constraint: Any = None,
+    message: str = "",
+    name: str = "pg-qwen",
+) -> None:
     wanted = {"topology": "topology-1", "requiredTopologyLevel": RACK, "preferredTopologyLevel": RACK}
     status = {"schedulingConditions": [{"status": "True", "message": message}]} if message else {}
     ClusterObject.objects.create(
         cluster=workload.cluster,
-        uid="uid-group",
-        name="pg-qwen",
+        uid=f"uid-{name}",
+        name=name,
         namespace=NAMESPACE,
         resource_version="1",
         created_at=timezone.now(),
         group=kinds.KAI_POD_GROUP.group,
         plural=kinds.KAI_POD_GROUP.plural,
         manifest={
-            "metadata": {"name": "pg-qwen", "namespace": NAMESPACE, "labels": {WORKLOAD_LABEL: str(workload.pk)}},
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": {WORKLOAD_LABEL: str(workload.pk)}},
             "spec": {"queue": queue, "topologyConstraint": wanted if constraint is None else constraint},
             "status": status,
         },
@@ -290,6 +298,22 @@ def test_queue_and_placement_that_did_not_arrive_are_said(workload: Workload, ga
     assert placement is not None
     assert queue["arguments"] == {"wanted": "assistant", "found": "default-queue"}
     assert (queue["status"], placement["status"]) == ("False", "False")
+
+
+def test_a_pod_group_without_the_placement_is_told_though_another_one_has_it(workload: Workload, gateway: Any) -> None:
+    observe_pods(workload)
+    observe_group(workload)
+    observe_group(workload, name="pg-qwen-scaled", constraint={})
+    Pod.objects.filter(name="qwen-0-4").update(pod_group="pg-qwen-scaled")
+
+    placement = condition(sync_workload(workload, gateway), "PlacementArrived")
+
+    assert placement is not None
+    assert (placement["status"], placement["reason"]) == ("False", "NotOnPodGroup")
+    assert condition_view(placement).text == (
+        "The placement did not arrive: the pod group has none; topology topology-1, one rack required "
+        "where topology topology-1, one rack required was asked for."
+    )
 
 
 def test_a_gang_too_large_for_any_rack_says_which_level_is_short_by_how_many(

@@ -96,7 +96,8 @@ def _arrivals(workload: Workload, groups: Sequence[Mapping[str, Any]]) -> Iterat
     if spec.topology and (spec.required or spec.preferred):
         wanted = (spec.topology, spec.required, spec.preferred or spec.required)
         found = [_constraint(group) for group in groups]
-        arrived = any(constraint == wanted for constraint in found)
+        # A role's own constraint stands in place of the graph's on its gangs; one without any did not get it.
+        arrived = wanted in found and all(any(constraint) for constraint in found)
         shown = "; ".join(sorted({" ".join(filter(None, constraint)) for constraint in found}))
         yield _arrival("PlacementArrived", arrived, " ".join(filter(None, wanted)), shown)
 
