@@ -26,19 +26,19 @@ class Endless(OSError):
 def read_whole(response: BaseHTTPResponse, *, longest: int, seconds: float) -> bytes:
     """The body, of `longest` bytes at most, which ends within `seconds`. Raises `Endless`, and what urllib3 raises.
 
-    It is read in one call, while a timer waits to cut it off: piece by piece, a list of 300 MiB over TLS costs two and
-    a half times the CPU (20,000 pieces). A compressed one may grow, and is read piece by piece.
+    One of a length that is known is read at once, while a timer waits to cut it off: piece by piece, a list of 300 MiB
+    over TLS costs two and a half times the CPU (20,000 pieces).
     """
-    if not isinstance(response, HTTPResponse) or "Content-Encoding" in response.headers:
+    length = response.headers.get("Content-Length", "")
+    if not isinstance(response, HTTPResponse) or "Content-Encoding" in response.headers or not length.isdigit():
         return b"".join(_chunks(response, longest, monotonic() + seconds))
-    body = _at_once(response, longest + 1, seconds)
-    if len(body) > longest:
+    if int(length) > longest:
         response.close()
         raise Endless(TOO_LONG)
-    return body
+    return _at_once(response, seconds)
 
 
-def _at_once(response: HTTPResponse, most: int, seconds: float) -> bytes:
+def _at_once(response: HTTPResponse, seconds: float) -> bytes:
     late = threading.Event()
 
     def cut_off() -> None:
@@ -50,16 +50,13 @@ def _at_once(response: HTTPResponse, most: int, seconds: float) -> bytes:
     timer.daemon = True
     timer.start()
     try:
-        body = response.read(most)
+        return response.read()
     except Exception as error:
         if late.is_set():
             raise Endless(TOO_LATE) from error
         raise
     finally:
         timer.cancel()
-    if late.is_set():  # without a length, being cut off looks like the end
-        raise Endless(TOO_LATE)
-    return body
 
 
 def _chunks(response: BaseHTTPResponse, longest: int, deadline: float) -> Iterator[bytes]:
