@@ -188,28 +188,6 @@ def test_an_answer_without_an_end_fills_no_memory_and_holds_nobody(
     assert time.monotonic() - began < 15
 
 
-def test_an_answer_that_drips_over_tls_is_cut_off_too(tmp_path: Path) -> None:
-    certificates = ensure_certificates(tmp_path, "127.0.0.1")
-    server = ScriptedServer(dripping, certificates=certificates)
-    connection = Connection(
-        "a", server.url, certificate_authority=certificates.authority_text, timeouts=Timeouts(read=1.5)
-    )
-    try:
-        with pytest.raises(errors.Unavailable, match="did not end in time"):
-            KubeGateway(connection).server_version()
-    finally:
-        server.close()
-
-
-def test_an_answer_that_says_itself_that_it_is_too_long_is_not_read(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("clusters.kube.transport.MAX_ANSWER", 99_999)
-
-    with pytest.raises(errors.Unavailable, match="too long"):
-        serve(lambda exchange: exchange.break_off()).get(KAI_QUEUE, "team-a")
-
-
 def test_an_event_without_an_end_fills_no_memory(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MAX_LINE", 1024 * 1024)
     gateway = serve(endless)
