@@ -63,7 +63,7 @@ def listed(fleet: str, *more: Entry) -> Listed:
 
 
 def seen_by_the_scheduler(objects: Listed, pool: str = "") -> Snapshot:
-    informers = InformerSet(None)  # type: ignore[arg-type]
+    informers = InformerSet(None)  # type: ignore[arg-type]  # it asks no cluster here
     cache = SchedulerCache(informers)
     for kind in KINDS:
         for item in objects[kind]:
