@@ -73,7 +73,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Connections end with their request: PostgreSQL drops no test database that a server's thread still holds."""
-    connections.databases["default"]["CONN_MAX_AGE"] = 0
+    database = connections.databases["default"]
+    database["CONN_MAX_AGE"] = 0
+    if database["ENGINE"].endswith("sqlite3"):
+        # PostgreSQL gives rows that no ORDER BY orders in any order: here they come in another one than they were made.
+        database["OPTIONS"]["init_command"] += "PRAGMA reverse_unordered_selects=ON;"
 
 
 @pytest.hookimpl(wrapper=True)
