@@ -59,7 +59,9 @@ class Watcher:
     def tick(self) -> None:
         """Take up at most one free cluster, leave those that were removed, lost, or whose connection changed."""
         try:
-            clusters = {row.pk: row for row in Cluster.objects.filter(deletion_requested_at=None).order_by("created_at")}
+            clusters = {
+                row.pk: row for row in Cluster.objects.filter(deletion_requested_at=None).order_by("created_at")
+            }
         except DatabaseError as error:
             log.warning("clusters not read", error=str(error))
             close_old_connections()
