@@ -18,6 +18,9 @@ NODE_LABEL = 22
 CELLS = 34
 BRACKET = 22
 _GAPS = (0.8, 0.4, 0.25)
+# Widths of a figure, in pixels, from which words may be shown; and what a letter of the smallest type takes.
+_FITS = (320, 400, 480, 560, 680, 800, 920, 1040, 1160)
+_LETTER = 7
 _MAX_NODES = 120
 _MAX_CELLS = 1000
 
@@ -108,6 +111,23 @@ class Box:
     def foot(self) -> int:
         return self.y + BOX - 4
 
+    @property
+    def name_fits(self) -> str:
+        return fits(self.width, len(self.domain.name))
+
+    @property
+    def short_fits(self) -> str:
+        return fits(self.width, len(self.domain.short))
+
+    @property
+    def both_fit(self) -> str:
+        """Its GPUs and how many are free: two numbers, a dot, a short word."""
+        return fits(self.width, len(f"{self.total}{self.free}") + 7)
+
+    @property
+    def free_fits(self) -> str:
+        return fits(self.width, len(f"{self.free}") + 5)
+
 
 @dataclass(frozen=True, slots=True)
 class NodeBox:
@@ -120,6 +140,14 @@ class NodeBox:
     free: int
     cells: tuple[Segment, ...]
 
+    @property
+    def name_fits(self) -> str:
+        return fits(self.width, len(self.domain.name))
+
+    @property
+    def short_fits(self) -> str:
+        return fits(self.width, len(self.domain.short))
+
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
@@ -128,7 +156,10 @@ class Bracket:
     name: str
     x: str
     width: str
-    narrow: bool
+
+    @property
+    def name_fits(self) -> str:
+        return fits(self.width, len(self.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +190,10 @@ class Icicle:
     @property
     def outside_height(self) -> int:
         return max(BOX, self.node_y - 6)
+
+    @property
+    def outside_fits(self) -> str:
+        return fits(self.outside_width, len("Outside"))
 
 
 def segments(parts: Sequence[tuple[str, Amount]], total: Amount) -> tuple[Segment, ...]:
@@ -228,6 +263,16 @@ def icicle(domains: Sequence[Domain], outside: Sequence[Domain] = (), levels: Se
 def pct(value: float) -> str:
     """A percentage as SVG writes it: "12.5%"."""
     return f"{round(value, 3):g}%"
+
+
+def fits(width: str, letters: int) -> str:
+    """The narrowest figure, in pixels, in which so many letters fit a box of `width` percent: "480", or "never".
+
+    A part of two classes of figures.css: `fits-480` shows from there on, `under-480` below it.
+    """
+    share = float(width.removesuffix("%")) / 100
+    needed = letters * _LETTER + 8
+    return next((str(figure) for figure in _FITS if figure * share >= needed), "never")
 
 
 def sequence_step(value: Amount) -> int:
@@ -307,4 +352,4 @@ def _brackets(leaves: Sequence[tuple[Domain, float, float]]) -> tuple[Bracket, .
             runs[-1] = (domain.group, runs[-1][1], x + width - runs[-1][1])
         else:
             runs.append((domain.group, x, width))
-    return tuple(Bracket(name, pct(x), pct(width), width < 8) for name, x, width in runs if name)
+    return tuple(Bracket(name, pct(x), pct(width)) for name, x, width in runs if name)

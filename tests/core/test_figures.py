@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.figures import Domain, Quota, icicle, quota_bar, segments, sequence_step
+from core.figures import Domain, Quota, fits, icicle, quota_bar, segments, sequence_step
 
 
 def width(text: str) -> float:
@@ -97,3 +97,14 @@ def test_a_tree_with_too_many_nodes_ends_at_its_domains() -> None:
     assert tree.nodes == ()
     assert [box.domain.name for box in tree.boxes] == ["z", "r"]
     assert tree.height == 96
+
+
+def test_a_name_shows_where_it_fits_and_its_end_where_only_that_does() -> None:
+    racks = tuple(Domain(f"rack-b{n}", "", (Domain(f"gpu-b{n}-1", gpus=("free",) * 8),)) for n in range(1, 17))
+    box = icicle([Domain("zone-b", "", racks)]).boxes[1]
+
+    # 5.9 % of the figure each: 57 px for seven letters of 7 px, 22 px for two
+    assert (box.domain.name, box.name_fits) == ("rack-b1", "1040")
+    assert (box.domain.short, box.short_fits) == ("b1", "400")
+    assert fits("2%", 7) == "never"
+    assert fits("100%", 7) == "320"
