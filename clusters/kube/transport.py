@@ -6,7 +6,6 @@ files on disk, and follows redirects; its models are never used (they cost 70 ti
 
 import errno
 import os
-import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,13 +24,12 @@ from clusters.addresses import is_refused
 from clusters.kube import errors
 from clusters.kube.errors import GatewayError, Unavailable
 from clusters.kube.reading import MAX_ANSWER, Endless, read_whole
+from clusters.kube.tls_words import certificate_words, tls_words
 
 REFUSED = "Connection refused"
 # However often a byte arrives in time: after so many times the time for one, the answer is too slow.
 PATIENCE = 2
 UNKNOWN_PATH = "404 page not found"
-# As OpenSSL says it, through `ssl`: "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: … (_ssl.c:1006)".
-_DISTRUSTED = re.compile(r"certificate verify failed: (.+?) \(_ssl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +245,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ProtocolError):
         return "The API server ended the connection before its answer was whole."
     text = str(getattr(error, "reason", None) or error)
-    if distrusted := _DISTRUSTED.search(text):
-        return f"The API server's certificate is not trusted ({distrusted[1]}): replace the cluster's kubeconfig."
+    if told := tls_words(text):
+        return told
     if isinstance(error, NewConnectionError):
         text = text.partition("): ")[2] or text  # without the connection's own name
     if isinstance(error, urllib3.exceptions.ReadTimeoutError | TimeoutError):
@@ -271,8 +269,7 @@ def _tls(connection: Connection) -> ssl.SSLContext:
     try:
         return _tls_context(connection)
     except (ValueError, OSError) as error:
-        message = f"The CA or client certificate cannot be used: {error}"
-        raise errors.BadCertificate(message, cluster=connection.name) from error
+        raise errors.BadCertificate(certificate_words(str(error)), cluster=connection.name) from error
 
 
 def _tls_context(connection: Connection) -> ssl.SSLContext:
