@@ -56,11 +56,12 @@ class ClusterAccess:
 
 
 class _PlainLoader(yaml.CSafeLoader):
-    """Strings stay strings where YAML would make dates of them."""
+    """Strings stay strings where YAML would make dates or numbers of them: nothing that is read here is one."""
 
 
+_LEFT_AS_TEXT = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _LEFT_AS_TEXT]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 

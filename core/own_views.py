@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from core.errors import InvalidInput, NotFound
 from core.models import OwnView
 from core.readable import is_readable
+from core.stored_text import unstorable
 
 MAX_VIEWS = 20  # of one list
 MAX_LABEL = 60
@@ -47,7 +48,9 @@ def keep_view(user: Any, *, table: str, label: str, query: str) -> OwnView:
         raise InvalidInput.of("label", _("A view needs a name"), allowed)
     if not query:
         raise InvalidInput.of("query", _("This view is the whole list"), _("a filter, a search, a sort or columns"))
-    if not table or len(table) > 63 or "\x00" in table or len(query) > MAX_QUERY:
+    if faults := unstorable("table", table):
+        raise InvalidInput(faults)
+    if not table or len(table) > 63 or len(query) > MAX_QUERY:
         raise InvalidInput.of("query", _("This view cannot be kept"), _("at most %(limit)d") % {"limit": MAX_QUERY})
     if OwnView.objects.filter(user=user, table=table).exclude(label=label).count() >= MAX_VIEWS:
         allowed = _("at most %(limit)d") % {"limit": MAX_VIEWS}

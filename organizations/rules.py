@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from clusters.names import is_rfc1123_label
 from core.errors import Fault
+from core.stored_text import unstorable
 
 NAME_LENGTH = 40
 DESCRIPTION_LENGTH = 500
@@ -32,7 +33,9 @@ def name_faults(name: str) -> list[Fault]:
 
 def description_faults(text: str) -> list[Fault]:
     """Why `text` can't be a description."""
-    if len(text) <= DESCRIPTION_LENGTH and "\x00" not in text:
+    if faults := unstorable("description", text):
+        return faults
+    if len(text) <= DESCRIPTION_LENGTH:
         return []
     return [Fault("description", _("The text is too long"), _("up to %(n)d characters") % {"n": DESCRIPTION_LENGTH})]
 

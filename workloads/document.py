@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import yaml
@@ -15,9 +16,10 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 from core.errors import InvalidInput
+from core.stored_text import NUL, shown_name, unstorable
 from core.words import gettext as _
-from workloads.lines import with_lines
-from workloads.yaml_reading import MAX_DEPTH, MAX_VALUES, fault_of, read_documents, syntax_fault
+from workloads.lines import lines_of, with_lines
+from workloads.yaml_reading import MAX_DEPTH, MAX_VALUES, LongNumber, fault_of, read_documents, syntax_fault
 
 Document = dict[str, Any]
 
@@ -31,6 +33,8 @@ def load(text: str) -> Document:
         line = text.count("\n", 0, MAX_CHARACTERS) + 1
         message = _("it has %(n)d characters") % {"n": len(text)}
         raise fault_of(message, _("at most %(limit)d") % {"limit": MAX_CHARACTERS}, line)
+    if NUL in text:
+        raise _nul_in(text)
     documents = read_documents(text)
     if len(documents) != 1:
         message = _("it holds %(n)d documents") % {"n": len(documents)}
@@ -39,6 +43,13 @@ def load(text: str) -> Document:
         return check(documents[0][0])
     except InvalidInput as error:
         raise with_lines(error, text) from error
+
+
+def _nul_in(text: str) -> InvalidInput:
+    """YAML has no NUL at all, so nothing of the text is read: the field is that of the line where one stands."""
+    line = text.count("\n", 0, text.index(NUL)) + 1
+    field = lines_of(text.replace(NUL, "")).field_at(line) or "manifest"
+    return InvalidInput([replace(fault, line=line) for fault in unstorable(field, NUL)])
 
 
 def check(document: Any) -> Document:
@@ -147,6 +158,8 @@ def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
             if not isinstance(key, str):
                 message = _("the key %(key)s is not text") % {"key": repr(key)}
                 raise InvalidInput.of(path or "manifest", message, _("quote it"))
+            if faults := unstorable(f"{path}.{shown_name(key)}".lstrip("."), key):
+                raise InvalidInput(faults)
             _check_value(inner, f"{path}.{key}" if path else key, depth + 1, budget)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
@@ -156,9 +169,9 @@ def _check_value(value: Any, path: str, depth: int, budget: list[int]) -> None:
 
 
 def _check_scalar(value: Any, path: str) -> None:
-    if isinstance(value, str) and "\x00" in value:
-        raise InvalidInput.of(path, _("it holds a NUL character"))
-    if isinstance(value, int) and not LEAST_WHOLE <= value <= -LEAST_WHOLE - 1:
+    if isinstance(value, str) and (faults := unstorable(path, value)):
+        raise InvalidInput(faults)
+    if isinstance(value, LongNumber) or (isinstance(value, int) and not LEAST_WHOLE <= value <= -LEAST_WHOLE - 1):
         raise InvalidInput.of(path, _("it is a number that Kubernetes cannot hold"), _("−2^63 to 2^63 − 1"))
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput.of(path, _("%(value)s is not a number that JSON can hold") % {"value": value})

@@ -67,6 +67,12 @@ class Lines:
             path = path.rpartition(".")[0]
         return self.by_path.get(path, 1)
 
+    def field_at(self, line: int) -> str:
+        """The innermost field that begins last at or before a line; empty where none does."""
+        begun = [(at, path.count("."), path) for path, at in self.by_path.items() if at <= line]
+        path = max(begun, default=(0, 0, ""))[2]
+        return "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in path.split(".")).lstrip(".")
+
     def named(self, fault: Fault) -> Fault:
         """The fault with its line."""
         return fault if fault.line else replace(fault, line=self.line_of(fault.field))

@@ -11,6 +11,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from core.errors import Fault, InvalidInput
+from core.stored_text import MAX_DIGITS
 from core.words import gettext as _
 
 MAX_DEPTH = 40
@@ -45,10 +46,22 @@ class _Constructor(SafeConstructor):
         node.value = [pair for name, pair in found.items() if name not in own] + node.value
 
 
+class LongNumber:
+    """A number of more digits than are read. Whoever checks values refuses it by its field."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"{self.text[:20]}…"
+
+
 def _leave_times(constructor: Any, node: yaml.ScalarNode) -> Any:
     """`1:30` is text to Kubernetes, and the number 90 to YAML 1.1."""
     if ":" in node.value:
         return node.value
+    if len(node.value) > MAX_DIGITS:
+        return LongNumber(node.value)
     is_int = node.tag.endswith(":int")
     return constructor.construct_yaml_int(node) if is_int else constructor.construct_yaml_float(node)
 

@@ -176,9 +176,9 @@ class AllAccessKeysView(ApiView):
         """`clientId` and `createdBy` narrow it."""
         rows = any_keys(request.user).order_by("user__email", "name")
         if client_id := request.query_params.get("clientId"):
-            rows = rows.filter(client_id=client_id[:64].replace("\x00", ""))
+            rows = rows.filter(client_id=client_id[:64])
         if owner := request.query_params.get("createdBy"):
-            rows = rows.filter(user__email=owner[:254].replace("\x00", "").lower())
+            rows = rows.filter(user__email=owner[:254].lower())
         found = [wire.access_key_json(key, owned=True) for key in rows]
         return Response({"accessKeys": found} if self.wrapped else found)
 

@@ -79,11 +79,11 @@ def matching(request: Request) -> QuerySet[AccessRule]:
     rows: Any = with_subject(visible_rules(request.user))  # with fields that the model has not
     exact = {"subjectType": "wire_subject_type", "scopeType": "scope_type", "scopeId": "scope_id"}
     for name, path in exact.items():
-        if value := query.get(name, "").replace("\x00", ""):
+        if value := query.get(name, ""):
             rows = rows.filter(**{path: "" if name == "scopeId" and value == TENANT_ID else value})
-    if subjects := [part for part in query.get("subjectIds", "").replace("\x00", "").split(",") if part]:
+    if subjects := [part for part in query.get("subjectIds", "").split(",") if part]:
         rows = rows.filter(wire_subject__in=subjects[:MAX_BATCH])
-    if part := query.get("subjectIdFilter", "").replace("\x00", ""):
+    if part := query.get("subjectIdFilter", ""):
         rows = rows.filter(wire_subject__icontains=part[:200])
     if role := query.get("roleId"):
         rows = rows.filter(wire_role=_whole("roleId", role))

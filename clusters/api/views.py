@@ -162,7 +162,7 @@ def _nodes(request: Request, cluster_id: str) -> QuerySet[Node]:
     rows = selectors.node_rows(request.user, cluster).annotate(status=status)
     name = request.query_params.get("nodeName", "")
     if name:
-        rows = rows.filter(name=name.replace("\x00", ""))
+        rows = rows.filter(name=name)
     return search(request, filter_by(request, rows, NODE_FILTERS), NODE_SEARCH)
 
 

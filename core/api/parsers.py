@@ -3,12 +3,16 @@ database can store."""
 
 import codecs
 import json
+import math
 from collections.abc import Mapping
 from typing import IO, Any, NoReturn
 
 from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+
+from core.errors import Fault, InvalidInput
+from core.stored_text import MAX_DIGITS, shown_name, unstorable
 
 MAX_DEPTH = 64
 
@@ -31,15 +35,17 @@ class SafeJSONParser(BaseParser):
 
 
 def read_json(body: bytes) -> Any:
-    """The document in `body`; raises `ParseError`."""
+    """The document in `body`; raises `ParseError`, or `InvalidInput` where it is one field that cannot be kept."""
     try:
         text = body.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+        document = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_whole, object_pairs_hook=_without_repeats
+        )
     except RecursionError as error:
         raise ParseError(f"The JSON is nested deeper than {MAX_DEPTH} levels.") from error
     except ValueError as error:
         raise ParseError(f"The body is not JSON: {error}") from error
-    _check(document, 1)
+    _check(document, [])
     return document
 
 
@@ -61,22 +67,39 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _check(value: Any, depth: int) -> None:
-    if depth > MAX_DEPTH:
+def _whole(text: str) -> float | int:
+    """A whole number; infinity, which `_check` refuses by its field, for one that nobody can mean."""
+    return int(text) if len(text) <= MAX_DIGITS else math.inf
+
+
+def _check(value: Any, way: list[str | int]) -> None:
+    """Refuse what cannot be kept of a value and all below; `way` is where it stands."""
+    if len(way) >= MAX_DEPTH:
         raise ParseError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, str):
-        _check_text(value)
+        _refuse(unstorable("", value) and unstorable(_field(way), value))
+    elif isinstance(value, float) and not math.isfinite(value):
+        _refuse([Fault(_field(way), "The number is too large", f"up to {MAX_DIGITS} digits, below 1.8e308")])
     elif isinstance(value, dict):
         for key, item in value.items():
-            _check_text(key)
-            _check(item, depth + 1)
+            _refuse(unstorable("", key) and unstorable(_field([*way, key]), key))
+            _check_below(item, key, way)
     elif isinstance(value, list):
-        for item in value:
-            _check(item, depth + 1)
+        for index, item in enumerate(value):
+            _check_below(item, index, way)
 
 
-def _check_text(text: str) -> None:
-    if "\x00" in text:
-        raise ParseError("A string holds a NUL character.")
-    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        raise ParseError("A string holds half of a surrogate pair, which is not text.")
+def _check_below(item: Any, step: str | int, way: list[str | int]) -> None:
+    way.append(step)
+    _check(item, way)
+    way.pop()
+
+
+def _field(way: list[str | int]) -> str:
+    parts = (f"[{step}]" if isinstance(step, int) else f".{shown_name(step)}" for step in way)
+    return "".join(parts).removeprefix(".")
+
+
+def _refuse(faults: list[Fault]) -> None:
+    if faults:
+        raise InvalidInput(faults)

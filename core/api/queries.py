@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from core.errors import Fault, InvalidInput
+from core.stored_text import unstorable
 
 DRY_RUN = OpenApiParameter(
     "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
@@ -32,7 +33,8 @@ def query_parameters(view: Any, method: str) -> tuple[OpenApiParameter, ...]:
 
 
 def check_query(request: Request, view: Any) -> None:
-    """Raise `InvalidInput` that names each parameter of the query that the view does not take, and those that it does.
+    """Raise `InvalidInput` that names each parameter of the query that the view does not take, and those that it does;
+    or each whose value cannot be stored, so that none need be looked for.
 
     A declared name like `weight.{queue}` takes every parameter that begins like it.
     """
@@ -42,3 +44,6 @@ def check_query(request: Request, view: Any) -> None:
     if unknown:
         allowed = ", ".join(known) or "no parameters"
         raise InvalidInput([Fault(name[:60], "There is no such parameter", allowed) for name in unknown])
+    values = request.query_params.lists()
+    if faults := [fault for name, texts in values for text in texts for fault in unstorable(name[:60], text)]:
+        raise InvalidInput(faults)

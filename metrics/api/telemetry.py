@@ -70,7 +70,7 @@ class NodeTelemetryView(ApiView):
         if "clusterId" in params:
             rows = rows.filter(cluster=Cluster.objects.get_visible(request.user, pk=uuid_of(params["clusterId"])))
         if "nodepoolName" in params:
-            name = params["nodepoolName"].replace("\x00", "")
+            name = params["nodepoolName"]
             rows = rows.filter(node_pool="" if name == DEFAULT_NODE_POOL else name)
         return Response(telemetry_json(asked, _facts(list(rows), asked.type)))
 

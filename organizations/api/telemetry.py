@@ -44,7 +44,7 @@ class DepartmentTelemetryView(ApiView):
             rows = rows.filter(pk=number_of(params["departmentId"]))
         quotas = Quota.objects.filter(department__in=rows.values("pk")).select_related("cluster", "node_pool")
         if "nodepoolName" in params:
-            quotas = quotas.filter(node_pool__name=params["nodepoolName"].replace("\x00", ""))
+            quotas = quotas.filter(node_pool__name=params["nodepoolName"])
         facts = (Fact({"CLUSTER_ID": _cluster(quota)}, amount(quota, asked.type)) for quota in quotas)
         return Response(telemetry_json(asked, facts))
 

@@ -133,6 +133,13 @@ def test_what_is_no_kubeconfig_is_refused_with_a_reason(text: str) -> None:
     assert refusal.value.faults[0].message
 
 
+def test_a_number_of_very_many_digits_is_told_in_our_words() -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        read_kubeconfig("current-context: " + "9" * 4301)
+
+    assert [fault.message for fault in refusal.value.faults] == [f"contexts has no entry '{'9' * 80}'"]
+
+
 @pytest.mark.parametrize("user", [{}, {"token": ""}, {"token": "a\r\nHost: x"}, {"token": "a b"}, {"token": ["x"]}])
 def test_a_user_without_a_usable_credential_is_refused(user: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):

@@ -100,5 +100,6 @@ def test_a_view_that_cannot_be_is_not_found(page, pk):
 
 
 def test_a_list_with_a_name_that_postgresql_cannot_hold_has_no_views(page):
-    assert keep(page, table="a\x00b").status_code == 400
+    answer = keep(page, table="a\x00b")
+    assert (answer.status_code, "<code>table</code>: It holds a NUL" in answer.content.decode()) == (400, True)
     assert not OwnView.objects.exists()

@@ -116,6 +116,30 @@ def test_what_neither_json_nor_the_database_can_hold_is_refused(text: str, part:
     assert part in fault_of(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "line"),
+    [
+        ('a:\n  b: "x\\0"', "a.b", 2),
+        ('a:\n- c: 1\n- "b\\0": 1', "a[1].b\\x00", 3),
+        ("a:\n  b: 1\n  c: x\x00y\nd: 1", "a.c", 3),
+        ("a:\n- b: 1\n- c: \x00\n", "a[1].c", 3),
+        ("\x00", "manifest", 1),
+        ("a: 1\nb: {\x00", "manifest", 2),
+        ("a:\n  b: " + "9" * 4301, "a.b", 2),
+        ("a:\n  b: -0b" + "1" * 20_000, "a.b", 2),
+        ("a:\n  b: " + "9" * 4301 + ".5", "a.b", 2),
+        ("a:\n  ? " + "9" * 4301 + "\n  : x", "a", 1),
+        ("? 0x" + "f" * 9000 + "\n: x", "manifest", 1),
+    ],
+)
+def test_a_value_that_cannot_be_kept_is_refused_by_its_field_in_our_words(text: str, field: str, line: int) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        document.load(text)
+    (fault,) = caught.value.faults
+    assert (fault.field, fault.line, "sys." in fault.message) == (field, line, False)
+    assert len(fault.message) < 80
+
+
 def test_the_ends_of_kubernetes_whole_numbers_are_numbers() -> None:
     assert document.load("a: 9223372036854775807\nb: -9223372036854775808") == {"a": 2**63 - 1, "b": -(2**63)}
 

@@ -48,9 +48,6 @@ def pools(cluster):
     [
         (b"[" * 100_000, "nested deeper"),
         (b'{"a": ' * 70 + b"1" + b"}" * 70, "nested deeper"),
-        (b'{"a": "\\ud800"}', "surrogate"),
-        (b'{"\\udfff": 1}', "surrogate"),
-        (b'{"a": "x\\u0000y"}', "NUL"),
         (b'{"name": "a", "name": "b"}', 'The key "name" stands twice'),
         (b'[{"a": {"x": 1, "y": 2, "x": 1}}]', 'The key "x" stands twice'),
         (b'{"a": NaN}', "NaN is not a number"),
@@ -65,6 +62,41 @@ def test_bodies_that_would_break_something_are_refused_with_the_reason(body, why
         read_json(body)
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "why"),
+    [
+        ('{"a": "x\\u0000y"}', "a", "NUL"),
+        ('{"metadata": {"names": ["x", {"b": "\\u0000"}]}}', "metadata.names[1].b", "NUL"),
+        ('["\\u0000"]', "[0]", "NUL"),
+        ('{"b": {"a\\u0000": 1}}', "b.a\\x00", "NUL"),
+        ('{"a": [{"b": "\\ud800"}]}', "a[0].b", "surrogate"),
+        ('{"\\udfff": 1}', "\\udfff", "surrogate"),
+        ('{"quota": {"gpus": ' + "9" * 4301 + "}}", "quota.gpus", "The number is too large"),
+        ('{"quota": {"gpus": -' + "9" * 4301 + "}}", "quota.gpus", "The number is too large"),
+        ('{"quota": [1, 1e400]}', "quota[1]", "The number is too large"),
+    ],
+)
+def test_a_value_that_cannot_be_kept_is_refused_by_its_field(body, field, why):
+    found = fault(read_json, body.encode())
+    assert (found.field, why in found.message, bool(found.allowed)) == (field, True, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/api/v1/nodes", "nodeName"),
+        ("/api/v1/nodes", "filterBy"),
+        ("/api/v1/org-unit/projects", "search"),
+        ("/api/v1/authorization/access-rules", "subjectIds"),
+        ("/api/v1/clusters", "verbosity"),
+    ],
+)
+def test_a_query_that_cannot_be_kept_is_refused_by_its_parameter(admin, client_of, cluster, path, name):
+    answer = client_of(admin).get(path, {name: "a\x00b"})
+    found = answer.json()["faults"][0]
+    assert (answer.status_code, found["field"], "NUL" in found["message"]) == (400, name, True)
+
+
 def test_the_deepest_allowed_document_is_read():
     body = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
     assert json.dumps(read_json(body)).count("[") == MAX_DEPTH
@@ -75,7 +107,7 @@ def test_what_is_read_can_be_stored_and_written_again(value):
     body = json.dumps(value).encode()
     try:
         read = read_json(body)
-    except ParseError:
+    except InvalidInput:
         assert "\\u0000" in json.dumps(value) or "\\ud" in json.dumps(value)
         return
     assert read == value
@@ -84,7 +116,7 @@ def test_what_is_read_can_be_stored_and_written_again(value):
 
 @given(st.binary(max_size=300))
 def test_no_body_makes_the_parser_fail_otherwise(body):
-    with contextlib.suppress(ParseError):
+    with contextlib.suppress(ParseError, InvalidInput):
         read_json(body)
 
 
