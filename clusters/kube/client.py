@@ -11,7 +11,7 @@ from clusters.kinds import Kind
 from clusters.kube import answers
 from clusters.kube.errors import Gone, NamespaceMissing, NotApiServer, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
-from clusters.kube.reading import MAX_PAGE, MAX_TEXT, lines
+from clusters.kube.reading import MAX_TEXT, lines, read_page
 from clusters.kube.transport import Connection, Content, Status, Timeouts, Transport, is_absent_object
 from clusters.names import check_object_name
 
@@ -200,7 +200,7 @@ class KubeGateway:
         """
         parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
         while True:
-            content = self._transport.request("GET", path, parameters, longest=MAX_PAGE)
+            content = self._transport.request("GET", path, parameters, read=read_page)
             answer = self._decoded(path, content, decode)
             if not answer.kind.endswith("List") or not answer.metadata.resource_version:
                 raise self._unreadable(path, f"a list was asked for, and a {answer.kind[:40]} of no version came")

@@ -7,7 +7,7 @@ files on disk, and follows redirects; its models are never used (they cost 70 ti
 import errno
 import os
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ from urllib3.util import Timeout
 from clusters.addresses import is_refused
 from clusters.kube import errors
 from clusters.kube.errors import GatewayError, Unavailable
-from clusters.kube.reading import MAX_ANSWER, Endless, read_whole
+from clusters.kube.reading import Endless, read_whole
 from clusters.kube.tls_words import certificate_words, tls_words
 
 REFUSED = "Connection refused"
@@ -138,14 +138,14 @@ class Transport:
         *,
         content: Content | None = None,
         read_timeout: float = 0,
-        longest: int = 0,
+        read: Callable[[urllib3.BaseHTTPResponse, float], bytes] = read_whole,
     ) -> bytes:
-        """The body of a 2xx answer, which ends in time and has at most `longest` bytes (else `MAX_ANSWER`)."""
+        """The body of a 2xx answer, which ends in time and is as long as `read` takes it."""
         seconds = read_timeout or self.connection.timeouts.read
         response = self._send(method, path, query, content=content, read_timeout=seconds)
         try:
             with self.translated(path):
-                answer = read_whole(response, longest=longest or MAX_ANSWER, seconds=PATIENCE * seconds)
+                answer = read(response, PATIENCE * seconds)
         finally:
             response.release_conn()
         if response.status >= 300:

@@ -172,13 +172,23 @@ def dripping(exchange: Exchange) -> None:
             time.sleep(0.05)
 
 
+def cut_short(exchange: Exchange) -> None:
+    """A whole list, of a length that says more."""
+    body = b'{"kind": "NodeList", "metadata": {"resourceVersion": "7"}, "items": []}'
+    exchange.handler.send_response(200)
+    exchange.handler.send_header("Content-Length", str(len(body) + 1))
+    exchange.handler.end_headers()
+    exchange.handler.wfile.write(body)
+    exchange.handler.close_connection = True
+
+
 @pytest.mark.parametrize("answer", [endless, dripping])
 @pytest.mark.parametrize("name", ["get", "list", "version"])
 def test_an_answer_without_an_end_fills_no_memory_and_holds_nobody(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: Answer, name: str
 ) -> None:
-    monkeypatch.setattr("clusters.kube.transport.MAX_ANSWER", 1024 * 1024)
-    monkeypatch.setattr("clusters.kube.client.MAX_PAGE", 1024 * 1024)
+    monkeypatch.setattr(reading, "MAX_ANSWER", 1024 * 1024)
+    monkeypatch.setattr(reading, "MAX_PAGE", 1024 * 1024)
     gateway = serve(answer, read=1.5)
     began = time.monotonic()
 
@@ -186,6 +196,26 @@ def test_an_answer_without_an_end_fills_no_memory_and_holds_nobody(
         CALLS[name](gateway)
 
     assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("name", ["list", "version"])
+def test_an_answer_that_drips_over_tls_is_cut_off_too(tmp_path: Path, name: str) -> None:
+    certificates = ensure_certificates(tmp_path, "127.0.0.1")
+    server = ScriptedServer(dripping, certificates=certificates)
+    connection = Connection(
+        "a", server.url, certificate_authority=certificates.authority_text, timeouts=Timeouts(read=1.5)
+    )
+    try:
+        with pytest.raises(errors.Unavailable, match="did not end in time"):
+            CALLS[name](KubeGateway(connection))
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("name", ["list", "version"])
+def test_an_answer_that_ends_before_its_length_is_told(serve: Serve, name: str) -> None:
+    with pytest.raises(errors.Unavailable, match="ended the connection before its answer was whole"):
+        CALLS[name](serve(cut_short))
 
 
 def test_an_event_without_an_end_fills_no_memory(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
