@@ -145,7 +145,8 @@ def credentials(job: Job, project: Any) -> None:
 
 def workloads(job: Job, project: Any) -> str:
     v1, v2, call = job.group("Workloads"), job.group("WorkloadsV2"), job.call
-    encoded = base64.b64encode(job.manifest.encode()).decode()
+    manifest = job.manifest.replace("name: vllm-agg", f"name: {job.name('graph')}", 1)
+    encoded = base64.b64encode(manifest.encode()).decode()
     metadata = {"name": job.name("graph"), "projectId": project["id"], "clusterId": job.cluster_id}
     made = call(v2.create_workload_v2({"metadata": metadata, "manifestBase64Encoded": encoded}))
     id_ = made["metadata"]["id"]

@@ -198,7 +198,8 @@ for _kind in SPECS:
 def submission(tour: Tour) -> dict[str, Any]:
     """A graph that is not there yet."""
     metadata = {"name": "another", "projectId": str(tour.world.project.pk)}
-    return {"metadata": metadata, "manifestBase64Encoded": base64.b64encode(MANIFEST.encode()).decode()}
+    manifest = MANIFEST.replace("name: vllm-agg", "name: another", 1)
+    return {"metadata": metadata, "manifestBase64Encoded": base64.b64encode(manifest.encode()).decode()}
 
 
 @walk("POST /api/v2/workloads")

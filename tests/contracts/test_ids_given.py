@@ -53,7 +53,7 @@ def json_writes(cluster):
     for action in ("delete", "suspend", "resume"):
         yield f"{V1}/workloads/batch", WORKLOAD, lambda i, action=action: {"ids": [str(i)], "action": action}
     for path in (f"{V2}/workloads", f"{V1}/workloads/preview"):
-        yield path, PROJECT, lambda i: {"metadata": {"name": "new", "projectId": str(i)}, "manifest": MANIFEST}
+        yield path, PROJECT, lambda i: {"metadata": {"projectId": str(i)}, "manifest": MANIFEST}
 
 
 def forms():

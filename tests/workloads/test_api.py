@@ -69,7 +69,9 @@ def test_why_it_could_not_be_written_is_its_message_until_something_waits(api: C
 def test_json_name_priority_and_preemptibility_of_the_request_hold(api: Client, project: Any) -> None:
     metadata = {"projectId": str(project.pk), "name": "mine", "priority": "train", "preemptibility": "preemptible"}
 
-    made = send(api, "post", "/api/v2/workloads", {"metadata": metadata, "manifest": load(MULTINODE)})
+    document = load(MULTINODE)
+    del document["metadata"]["name"]
+    made = send(api, "post", "/api/v2/workloads", {"metadata": metadata, "manifest": document})
 
     row = Workload.objects.get()
     assert made.status_code == 202
@@ -86,9 +88,48 @@ def test_the_namespace_of_the_manifest_names_the_project(api: Client) -> None:
 def test_a_name_can_be_a_prefix(api: Client, project: Any) -> None:
     metadata = {"projectId": str(project.pk), "name": "mine", "useGivenNameAsPrefix": True}
 
-    made = send(api, "post", "/api/v2/workloads", {"metadata": metadata, "manifest": load(MULTINODE)}).json()
+    document = load(MULTINODE.replace("name: qwen", "name: mine"))
+    made = send(api, "post", "/api/v2/workloads", {"metadata": metadata, "manifest": document}).json()
 
     assert made["metadata"]["name"].startswith("mine-")
+
+
+SAID = load(MULTINODE)
+SAID["spec"] |= {"priorityClassName": "inference", "labels": {"kai.scheduler/preemptibility": "preemptible"}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "own"),
+    [
+        ({"name": "mine"}, "qwen"),
+        ({"name": "mine", "useGivenNameAsPrefix": True}, "qwen"),
+        ({"priority": "train"}, "inference"),
+        ({"preemptibility": "non-preemptible"}, "preemptible"),
+    ],
+)
+def test_a_manifest_that_contradicts_the_metadata_beside_it_is_refused_naming_both(
+    api: Client, project: Any, submit: Any, metadata: dict[str, Any], own: str
+) -> None:
+    row = submit(MULTINODE.replace("name: qwen", "name: stands"))
+    before = Workload.objects.values_list("name", "source", "generation").get()
+    beside = {"projectId": str(project.pk), **metadata}
+    field, given = next(iter(metadata.items()))
+
+    for method, path in (("post", "/api/v2/workloads"), ("put", f"/api/v2/workloads/{row.pk}")):
+        answer = send(api, method, path, {"metadata": beside, "manifest": SAID})
+        (fault,) = answer.json()["faults"]
+        assert (answer.status_code, fault["field"]) == (400, f"metadata.{field}")
+        assert repr(given) in fault["message"]
+        assert repr(own) in fault["message"]
+    assert Workload.objects.values_list("name", "source", "generation").get() == before
+
+
+def test_metadata_that_says_what_the_manifest_says_is_taken(api: Client, project: Any) -> None:
+    metadata = {"projectId": str(project.pk), "name": "qwen"}
+
+    assert (
+        send(api, "post", "/api/v2/workloads", {"metadata": metadata, "manifest": load(MULTINODE)}).status_code == 202
+    )
 
 
 def test_a_dry_run_checks_and_writes_nothing(api: Client, project: Any) -> None:

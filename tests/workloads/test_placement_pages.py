@@ -133,7 +133,7 @@ def test_rest_and_dry_run_give_the_pages_answer(
 ) -> None:
     client.force_login(admin)
     encoded = base64.b64encode(graph(8, 8, required=RACKS[1]).encode()).decode()
-    body = {"metadata": {"name": "chat", "projectId": str(project.pk)}, "manifestBase64Encoded": encoded}
+    body = {"metadata": {"projectId": str(project.pk)}, "manifestBase64Encoded": encoded}
 
     preview = ask(client, "/api/v1/workloads/preview", body, 200)
     dry = ask(client, "/api/v2/workloads?dryRun=true", body, 202)

@@ -169,6 +169,8 @@ class WorkloadV2View(ApiView):
         check_keys(body, wire.SUBMISSION_KEYS)
         metadata, given = wire.read_metadata(body), wire.read_source(body)
         _check_place(row, metadata)
+        if given is not None:
+            wire.check_agreement(given, metadata)
         source = wire.with_metadata(row.source if given is None else given, metadata)
         phase = body.get("desiredPhase")
         stopped = wire.is_stopped(phase)
@@ -207,6 +209,7 @@ def read_submission(request: Request, body: Mapping[str, Any]) -> tuple[Project,
     check_shape(body, Submission)
     if source is None:
         raise InvalidInput.of("manifest", "no manifest is given", "manifest or manifestBase64Encoded")
+    wire.check_agreement(source, metadata)
     return project_of(request, metadata, source), wire.with_metadata(source, metadata), stopped
 
 

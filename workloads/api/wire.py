@@ -9,7 +9,7 @@ from typing import Any, Literal
 from clusters.models import Pod
 from core.api.shapes import UNSET
 from core.conditions import find
-from core.errors import InvalidInput
+from core.errors import Fault, InvalidInput
 from core.moments import rfc3339
 from workloads import document as documents
 from workloads.api.listing import CATEGORY, PHASE_REASONS, TENANT, shown_workload
@@ -39,6 +39,13 @@ _PREEMPTIBILITY: Mapping[Preemptibility, Literal["preemptible", "non-preemptible
 }
 SUBMISSION_KEYS = ("metadata", "manifest", "manifestBase64Encoded", "desiredPhase")
 _METADATA = {"name", "useGivenNameAsPrefix", "projectId", "clusterId", "priority", "category", "preemptibility"}
+
+# What a submission can say beside its manifest, and where the manifest says it.
+_SAID_TWICE: Mapping[str, tuple[str, ...]] = {
+    "name": ("metadata", "name"),
+    "priority": ("spec", "priorityClassName"),
+    "preemptibility": ("spec", "labels", PREEMPTIBILITY_LABEL),
+}
 
 
 def workload_detailed(workload: Workload) -> WorkloadDetailed:
@@ -171,6 +178,22 @@ def read_metadata(body: Mapping[str, Any]) -> Mapping[str, Any]:
     if metadata.get("category") not in (None, CATEGORY):
         raise InvalidInput.of("metadata.category", "there is no other category", CATEGORY)
     return metadata
+
+
+def check_agreement(source: str, metadata: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` naming both where a manifest that is sent says another thing than the metadata with it."""
+    document = documents.load(source)
+    faults = []
+    for key, path in _SAID_TWICE.items():
+        own: Any = document
+        for step in path:
+            own = own.get(step) if isinstance(own, Mapping) else None
+        given = metadata.get(key)
+        if isinstance(given, str) and isinstance(own, str) and given and own and given != own:
+            message = f"{given[:60]!r} here, and {own[:60]!r} in the manifest ({'.'.join(path)})"
+            faults.append(Fault(f"metadata.{key}", message, "one of both, or the same"))
+    if faults:
+        raise InvalidInput(faults)
 
 
 def with_metadata(source: str, metadata: Mapping[str, Any]) -> str:
