@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from core.moments import rfc3339
+from scheduling.structs import FINISHED
 from simulator.api import admission
 from simulator.api.core_strategies import CRDS
 from simulator.api.errors import conflict
@@ -80,7 +81,7 @@ def _grace(target: Target, entry: Entry, options: DeleteOptions) -> int:
     if target.resource.storage != ("", "pods"):
         return 0
     spec = entry.object.get("spec") or {}
-    if not spec.get("nodeName") or (entry.object.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or (entry.object.get("status") or {}).get("phase") in FINISHED:
         return 0
     grace = options.grace_seconds
     if grace is None:

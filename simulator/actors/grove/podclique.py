@@ -6,13 +6,13 @@ from clusters.operators.grove.cliques import generation_hash
 from clusters.operators.grove.defaults import defaulted_spec
 from clusters.operators.grove.pods import free_indices, is_gated, pod_manifest
 from clusters.operators.objects import Key, entries_of, is_deleting, key_of, labels_of, spec_of, status_of
+from scheduling.structs import FINISHED
 from simulator.actors.controller import Controller
 from simulator.actors.grove.status import clique_status, is_ready
 from simulator.client import Object
 
 BY_CLIQUE = "podclique"
 BY_GANG = "podgang"
-FINISHED = ("Failed", "Succeeded")
 
 
 def clique_key(pod: Object) -> list[Key]:

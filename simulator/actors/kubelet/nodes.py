@@ -16,7 +16,7 @@ from clusters.operators.objects import (
 )
 from scheduling.objects import read_toleration
 from scheduling.selectors import untolerated
-from scheduling.structs import Taint
+from scheduling.structs import FINISHED, Taint
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.kubelet.lifecycle import Step, status_at
@@ -81,7 +81,7 @@ class NodeLifecycle(Controller):
         condition = find_condition(node, "Ready") or {}
         since = self.context.now().timestamp() - _seconds(condition.get("lastTransitionTime"), self.context)
         for pod in self.informer(POD).by_index(BY_NODE, node["metadata"]["name"]):
-            if is_deleting(pod) or status_of(pod).get("phase") in ("Succeeded", "Failed"):
+            if is_deleting(pod) or status_of(pod).get("phase") in FINISHED:
                 continue
             if has_condition(pod, "Ready"):
                 _, conditions = status_at(Step.LOST, pod, self.context.timestamp())

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from clusters.kinds import CONFIG_MAP, NODE, POD, SECRET
 from clusters.operators.objects import Key, has_condition, is_deleting, key_of, spec_of, status_of
+from scheduling.structs import FINISHED
 from simulator.actors.context import Context
 from simulator.actors.controller import Controller
 from simulator.actors.grove.podclique import BY_CLIQUE, clique_key
@@ -16,7 +17,6 @@ from simulator.client import Object
 
 BY_NODE = "node"
 INIT_POLL_S = 0.5
-FINISHED = ("Failed", "Succeeded")
 
 
 class PodLifecycle(Controller):

@@ -33,6 +33,7 @@ from clusters.operators.objects import (
     spec_of,
     status_of,
 )
+from scheduling.structs import FINISHED
 from simulator.actors.controller import Controller, described_anew
 from simulator.client import KubeError, Object
 
@@ -62,7 +63,6 @@ CACHED = (
     DYNAMO_GRAPH_DEPLOYMENT,
     DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1,
 )
-FINISHED = ("Succeeded", "Failed")
 BY_GANG = "pod-gang"
 
 

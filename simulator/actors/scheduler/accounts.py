@@ -14,6 +14,7 @@ from clusters.operators.objects import (
     status_of,
 )
 from scheduling.objects import NON_PREEMPTIBLE_FROM, fraction_of, whole
+from scheduling.structs import FINISHED
 from simulator.actors.controller import Controller
 from simulator.actors.quantities import Amounts, add, format_amounts, parse_amounts, pod_requests
 from simulator.actors.scheduler.read import GPU, POD_GROUP
@@ -23,7 +24,6 @@ FIELDS = ("allocated", "allocatedNonPreemptible", "requested")
 BY_GROUP = "pod-group"
 BY_QUEUE = "queue"
 BY_PARENT = "parent"
-FINISHED = ("Succeeded", "Failed")
 
 
 def group_status(pods: Iterable[Object], *, preemptible: bool) -> Object:

@@ -21,13 +21,12 @@ from scheduling.objects import (
     read_queue,
     read_topology,
 )
-from scheduling.structs import Node, Pod, PodGroup, Queue, Snapshot, Topology
+from scheduling.structs import FINISHED, Node, Pod, PodGroup, Queue, Snapshot, Topology
 from simulator.actors.informer import InformerSet
 from simulator.actors.scheduler.read import read_node, read_pod
 from simulator.client import Object
 
 T = TypeVar("T")
-FINISHED = ("Succeeded", "Failed")
 KINDS = (NODE, POD, NAMESPACE, KAI_QUEUE, KAI_POD_GROUP, KAI_TOPOLOGY, PRIORITY_CLASS)
 
 
