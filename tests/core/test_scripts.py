@@ -22,6 +22,14 @@ def tab(chromium: Browser, pages: dict[str, str]) -> Iterator[Page]:
         assert complaints == []
 
 
+@pytest.fixture
+def live(pages: dict[str, str]) -> str:
+    """The gallery as a live page: its list follows the topic of workloads, and it says how the stream is."""
+    page = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
+    page = page.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
+    return page.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+
+
 def test_rows_are_walked_selected_and_opened_by_keyboard(tab: Page) -> None:
     tab.keyboard.press("j")
     expect(tab.locator("#row-1")).to_be_focused()
@@ -188,10 +196,7 @@ def test_times_are_shown_in_the_viewers_zone(chromium: Browser, pages: dict[str,
         expect(page.locator(".timeline time").first).to_have_attribute("title", "2026-11-24 14:02:31 UTC")
 
 
-def test_a_live_page_changes_in_place_and_keeps_the_focus(chromium: Browser, pages: dict[str, str]) -> None:
-    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
-    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
-    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+def test_a_live_page_changes_in_place_and_keeps_the_focus(chromium: Browser, live: str) -> None:
     with chromium.new_context(viewport={"width": 1440, "height": 900}) as session:
         page = session.new_page()
         served = {"/gallery": live}
@@ -271,10 +276,7 @@ def test_what_a_part_has_fetched_stays_when_the_page_refreshes(chromium: Browser
         expect(page.locator("#told")).to_have_text("74 %")
 
 
-def test_a_lost_stream_is_said_with_the_time(chromium: Browser, pages: dict[str, str]) -> None:
-    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
-    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
-    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+def test_a_lost_stream_is_said_with_the_time(chromium: Browser, live: str) -> None:
     with chromium.new_context() as session:
         page = session.new_page()
         serve(page, {"/gallery": live})
@@ -292,11 +294,8 @@ window.EventSource = class extends EventTarget {
 
 
 def test_what_could_not_be_fetched_once_is_asked_for_again_though_the_stream_is_silent(
-    chromium: Browser, pages: dict[str, str]
+    chromium: Browser, live: str
 ) -> None:
-    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
-    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
-    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
     with chromium.new_context() as session:
         page = session.new_page()
         served = {"/gallery": live}
@@ -328,11 +327,8 @@ def _refreshes(route: Route) -> bool:
     [(404, "no longer there"), (403, "no longer permitted"), (401, "signed out: sign in again")],
 )
 def test_a_live_page_that_is_gone_says_so_and_not_that_the_connection_is_lost(
-    chromium: Browser, pages: dict[str, str], answer: int, words: str
+    chromium: Browser, live: str, answer: int, words: str
 ) -> None:
-    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
-    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
-    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
     with chromium.new_context() as session:
         page = session.new_page()
         serve(page, {"/gallery": live})
@@ -343,10 +339,7 @@ def test_a_live_page_that_is_gone_says_so_and_not_that_the_connection_is_lost(
         expect(page.locator("#live")).to_have_text(words, timeout=15_000)
 
 
-def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, pages: dict[str, str]) -> None:
-    live = pages["/gallery"].replace("<body ", '<body data-live-url="/live" ', 1)
-    live = live.replace('id="list" ', 'id="list" data-live="workloads.Workload" ', 1)
-    live = live.replace('<div class="end">', '<div class="end"><span class="live" id="live"></span>', 1)
+def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, live: str) -> None:
     down = '{"stale": "watcher of cluster-a is down", "since": "2026-11-24T14:02:00Z"}'
     with chromium.new_context(timezone_id="UTC") as session:
         page = session.new_page()
