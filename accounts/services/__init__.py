@@ -10,7 +10,7 @@ from accounts.services.keys import (
     set_service_account_enabled,
 )
 from accounts.services.roles import create_role, delete_role, update_role
-from accounts.services.rules import Group, grant, known_roles, revoke
+from accounts.services.rules import Group, grant, known_roles, revoke, what_needs
 from accounts.services.signing_in import (
     Identity,
     create_first_administrator,
@@ -28,6 +28,7 @@ from accounts.services.users import (
     is_own_password,
     reset_password,
     set_enabled,
+    what_keeps,
 )
 
 __all__ = (
@@ -36,4 +37,5 @@ __all__ = (
     "grant", "is_own_password", "known_roles", "note_sign_in", "note_sign_out", "renew_access_key_secret",
     "renew_service_account_secret", "reset_password", "revoke", "revoke_access_key", "set_enabled",
     "set_service_account_enabled", "update_role", "user_of_identity", "verify_password", "verify_secret",
+    "what_keeps", "what_needs",
 )  # fmt: skip

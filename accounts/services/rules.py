@@ -62,12 +62,19 @@ def revoke(actor: Actor, *, rule: AccessRule) -> None:
     scope = scope_of(rule)
     require(actor.user, "access_rules:delete", scope)
     require_rights_of(actor, rule, scope)
-    if [each.pk for each in administrators()] == [rule.pk]:
-        raise Conflict(_("This is the last rule by which anybody may administrate the whole installation."))
+    if told := what_needs(rule):
+        raise Conflict(told)
     concerned = _concerned(rule)
     record(actor, "delete", rule, before=_shown(rule), scope=scope)
     rule.delete()
     rights_changed(concerned)
+
+
+def what_needs(rule: AccessRule) -> str:
+    """Why a rule cannot be taken away, as a sentence; empty where nothing forbids it."""
+    if [each.pk for each in administrators()] == [rule.pk]:
+        return _("This is the last rule by which anybody may administrate the whole installation.")
+    return ""
 
 
 def known_roles() -> list[str]:

@@ -133,8 +133,15 @@ def _end_everything(user: User, *changed: str) -> None:
     rights_changed([user])
 
 
-def _keep_an_administrator(actor: Actor, user: User) -> None:
+def what_keeps(actor: Actor, user: User) -> str:
+    """Why `actor` may neither disable nor delete this person, as a sentence; empty where nothing forbids it."""
     if user.pk == actor.user.pk:
-        raise Conflict(_("You cannot do this to your own account."))
+        return _("You cannot do this to your own account.")
     if {rule.user_id for rule in administrators()} == {user.pk}:
-        raise Conflict(_("This is the last person who may administrate the whole installation."))
+        return _("This is the last person who may administrate the whole installation.")
+    return ""
+
+
+def _keep_an_administrator(actor: Actor, user: User) -> None:
+    if told := what_keeps(actor, user):
+        raise Conflict(told)

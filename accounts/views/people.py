@@ -1,5 +1,7 @@
 """Users: list, new, one (what may they do, and why), password, sign-out, on and off, delete."""
 
+from collections.abc import Mapping, Sequence
+
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -123,7 +125,7 @@ def user_disable(request: HttpRequest, pk: str) -> HttpResponse:
     lead = _("Their access rules and keys are kept for when they are enabled again. It ends:")
     return shared.confirm_page(
         request,
-        {**context, "hits": ends, "lead": lead, "act_icon": "ban"},
+        {**context, "hits": ends, "lead": lead, "act_icon": "ban", "obstacles": _obstacles(request, user)},
         lambda: services.set_enabled(actor_of(request), user=user, enabled=False),
     )
 
@@ -137,6 +139,7 @@ def user_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         **_confirm(user, _("Delete %(name)s"), _("Delete user")),
         "back_url": reverse(CRUMBS),
+        "obstacles": _obstacles(request, user),
         "hits": shared.hits(
             ngettext("%(n)d access rule", "%(n)d access rules", rules) % {"n": rules} if rules else "",
             ngettext("%(n)d access key", "%(n)d access keys", keys) % {"n": keys} if keys else "",
@@ -154,6 +157,10 @@ def _confirm(user: User, title: str, act: str) -> dict[str, str]:
         "back_url": reverse("accounts:user-detail", args=[user.pk]),
         "done": _("Done: %(name)s.") % {"name": user.email},
     }
+
+
+def _obstacles(request: HttpRequest, user: User) -> Sequence[Mapping[str, str]]:
+    return shared.hits(services.what_keeps(actor_of(request), user), icon="shield")
 
 
 def _password_page(request: HttpRequest, user: User, password: str) -> HttpResponse:

@@ -123,6 +123,7 @@ def rule_delete(request: HttpRequest, pk: str) -> HttpResponse:
         "title": _("Take the role from %(name)s") % {"name": row.subject},
         "lead": _("It ends at once, on open pages too. They lose:"),
         "hits": shared.hits(_("%(role)s on %(scope)s") % {"role": row.role, "scope": row.scope}, icon="shield"),
+        "obstacles": shared.hits(services.what_needs(rule), icon="shield"),
         "name": row.subject,
         "act": _("Take role away"),
         "back_url": reverse("accounts:rule-list"),

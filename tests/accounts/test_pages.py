@@ -96,6 +96,21 @@ def test_nobody_disables_themselves(page, admin):
     assert "your own account" in text_of(answer)
 
 
+@pytest.mark.parametrize("act", ["disable", "delete"])
+def test_what_nobody_may_do_to_themselves_is_refused_before_a_name_is_asked_for(page, admin, act):
+    answer = page.get(f"/access/users/{admin.pk}/{act}")
+
+    assert "You cannot do this to your own account." in text_of(answer)
+    assert 'name="confirm"' not in answer.content.decode()
+
+
+def test_the_last_administrators_rule_is_kept_before_a_name_is_asked_for(page, admin):
+    answer = page.get(f"/access/access-rules/{admin.access_rules.get().pk}/delete")
+
+    assert "This is the last rule by which anybody may administrate" in text_of(answer)
+    assert 'name="confirm"' not in answer.content.decode()
+
+
 def test_a_role_is_given_and_taken_by_page(page, project):
     person = make_user("lin")
     form = {"subjectType": "user", "subjectId": "lin@example.org", "role": "L1 researcher"}
