@@ -75,7 +75,8 @@ def render_gangs(manifest: Manifest, around: Surroundings, *, now: float) -> Ren
     try:
         keys = {name: _pod_group(gang, owners, pods, around) for name, gang in gangs.items() if _has_pods(gang, pods)}
     except GroupingError as error:
-        raise InvalidInput.of("spec", str(error)) from error
+        told = _("KAI’s pod grouper would refuse it: %(why)s") % {"why": error}
+        raise InvalidInput.of("spec", told) from error
     return _rendered(cliques, pods, keys, now)
 
 

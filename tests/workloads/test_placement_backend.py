@@ -8,6 +8,8 @@ from django.utils import timezone
 
 from clusters.kinds import KAI_POD_GROUP
 from clusters.models import ClusterObject
+from core import words
+from core.errors import InvalidInput
 from tests.simulator.actors.graphs import RACK, frontend, worker
 from tests.workloads.test_placement_truth import DOMAINS
 from workloads.manifests import Target, WorkloadSpec, graph_manifest
@@ -43,6 +45,20 @@ def test_the_newest_pod_group_tells_who_makes_them(cluster: Any) -> None:
     assert has_own_backend(cluster)
     add_group(cluster, "pg-phi-0-3c4d", "phi-0", minutes=2)
     assert not has_own_backend(cluster)
+
+
+def test_a_graph_that_cannot_be_rendered_says_so_in_the_language_of_whoever_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = {"component %(name)s: podTemplate.spec.containers needs a container named main": "组件 %(name)s"}
+    monkeypatch.setitem(words._chosen, "gettext", lambda text: told.get(text, text))
+    bare = {"name": "decode", "type": "decode", "podTemplate": {"spec": {"containers": []}}}
+    manifest = {"metadata": {"name": "qwen", "namespace": "team"}, "spec": {"components": [bare]}}
+
+    with pytest.raises(InvalidInput) as refused:
+        render_gangs(manifest, Surroundings(), now=0.0)
+
+    assert [fault.message for fault in refused.value.faults] == ["组件 decode"]
 
 
 @pytest.mark.parametrize(

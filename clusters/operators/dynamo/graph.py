@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusters.operators.objects import Object, annotations_of, spec_of, without_empty
+from core.words import gettext as _
 
 WORKER_TYPES = ("worker", "prefill", "decode")
 GPU = "nvidia.com/gpu"
@@ -44,7 +45,8 @@ class Component:
         for container in spec_of(self.template).get("containers") or ():
             if container.get("name") == "main":
                 return dict(container)
-        raise GraphError(f"component {self.name}: podTemplate.spec.containers needs a container named main")
+        told = _("component %(name)s: podTemplate.spec.containers needs a container named main")
+        raise GraphError(told % {"name": self.name})
 
 
 @dataclass(frozen=True, slots=True)
