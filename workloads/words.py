@@ -298,10 +298,19 @@ def _one_constraint(parts: list[str], text: str) -> str:
 def _arrived(what: str | Promise, told: Callable[[str], str] = str) -> Callable[[Mapping[str, Any]], str]:
     def say(condition: Mapping[str, Any]) -> str:
         arguments = condition.get("arguments") or {}
-        wanted, found = told(arguments.get("wanted", "")), told(arguments.get("found", ""))
-        values = {"what": what, "wanted": wanted, "found": found or _("none")}
+        groups = arguments.get("found", "").split("; ")
+        found = told("; ".join(filter(None, groups))) if any(groups) else ""
+        values = {"what": what, "wanted": told(arguments.get("wanted", "")), "found": found or _("none")}
         if condition["status"] == "True":
             return _("%(what)s arrived: the pod group has %(wanted)s.") % values
+        if found and not all(groups):
+            return (
+                _(
+                    "%(what)s did not arrive on every pod group: %(wanted)s was asked for; some have none, others have "
+                    "%(found)s."
+                )
+                % values
+            )
         return _("%(what)s did not arrive: the pod group has %(found)s where %(wanted)s was asked for.") % values
 
     return say

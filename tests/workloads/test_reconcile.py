@@ -311,8 +311,8 @@ def test_a_pod_group_without_the_placement_is_told_though_another_one_has_it(wor
     assert placement is not None
     assert (placement["status"], placement["reason"]) == ("False", "NotOnPodGroup")
     assert condition_view(placement).text == (
-        "The placement did not arrive: the pod group has none; topology topology-1, one rack required "
-        "where topology topology-1, one rack required was asked for."
+        "The placement did not arrive on every pod group: topology topology-1, one rack required was asked for; "
+        "some have none, others have topology topology-1, one rack required."
     )
 
 
