@@ -123,7 +123,7 @@ def _tree_facts(row: TopologyRow, tree: Tree) -> list[dict[str, Any]]:
     inside, total = number(tree.nodes_inside), _("of %(n)s") % {"n": number(tree.total_nodes)}
     return [
         {"label": _("Domains"), "value": " › ".join(number(count) for count in tree.counts)},
-        {"label": _("Nodes in the tree"), "value": inside, "note": total},
+        {"label": _("Nodes in the tree"), "value": inside, "of": total},
     ]
 
 

@@ -225,6 +225,7 @@ def test_91_a_log_is_found_by_the_pods_name_and_by_its_uid(
         resource_version="1",
         created_at=timezone.now(),
         phase="Running",
+        node_name="gpu-a1-1",
         graph="vllm-disagg",
     )
     path = "/api/v1/namespaces/runai-assistant/pods/vllm-disagg-0-frontend-abcde/log?container=main&tailLines=500"
@@ -234,6 +235,10 @@ def test_91_a_log_is_found_by_the_pods_name_and_by_its_uid(
     for key in ("vllm-disagg-0-frontend-abcde", "uid-1"):
         assert "listening on 8000" in client.get(url, {"pod": key}).content.decode()
     assert client.get(url, {"pod": "another"}).status_code == 404
+    Pod.objects.filter(uid="uid-1").update(node_name="", phase="Pending")
+    waiting = client.get(url, {"pod": "uid-1"}).content.decode()
+    assert "The pod has no node yet" in waiting
+    assert "could not be read" not in waiting
 
 
 def test_selected_workloads_are_suspended_and_a_viewer_selects_none(

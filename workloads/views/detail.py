@@ -71,7 +71,7 @@ def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
     pod = next((pod for pod in pods if chosen in (pod.name, pod.uid)), None)
     if chosen and pod is None:
         raise NotFound(_("The workload has no pod of this name."))
-    text, failure = read_log(pod, LOG_LINES) if pod else ("", "")
+    text, failure = read_log(pod, LOG_LINES) if pod and pod.node_name else ("", "")
     context = {"pods": pods[:MAX_PODS], "pod": pod, "text": text, "failure": failure, "lines": LOG_LINES}
     return render(request, "workloads/logs.html", {**head(request, workload, "logs"), **context})
 
@@ -130,7 +130,7 @@ def facts(workload: Workload) -> list[dict[str, Any]]:
         {
             "label": _("GPUs"),
             "value": number(workload.gpus_held),
-            "note": _("of %(asked)s") % {"asked": number(workload.gpus_requested)},
+            "of": _("of %(asked)s") % {"asked": number(workload.gpus_requested)},
         },
         {
             "label": _("Placement"),
