@@ -19,6 +19,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import TokenAuthentication
 from accounts.models import User
+from accounts.sessions import is_idle
 from controlplane.live import Page, hub
 from core.api.documenting import schema_of
 from core.api.json_rendering import encode
@@ -214,7 +215,7 @@ def _still(request: Request) -> User:
     plain = request._request
     plain.session = type(plain.session)(plain.session.session_key)  # what was read of it says nothing of now
     user = get_user(plain)
-    if not isinstance(user, User):
+    if not isinstance(user, User) or is_idle(plain.session, user):
         raise exceptions.NotAuthenticated
     return user
 

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.models import User
 from accounts.permissions import ScopedQuerySet, has_right
+from accounts.sessions import is_idle
 from clusters.models import Cluster
 from controlplane.live import Page, stream
 from core.errors import NotFound
@@ -100,5 +101,6 @@ def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, 
 
 
 def _session_holds(user: User, session_key: str) -> bool:
-    stored = SessionStore(session_key).load().get(HASH_SESSION_KEY, "")
-    return constant_time_compare(stored, user.get_session_auth_hash())
+    session = SessionStore(session_key).load()
+    stored = session.get(HASH_SESSION_KEY, "")
+    return constant_time_compare(stored, user.get_session_auth_hash()) and not is_idle(session, user)

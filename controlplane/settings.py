@@ -148,6 +148,7 @@ MIDDLEWARE = (
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.sessions.IdleSessionMiddleware",
     "accounts.middleware.AccountLanguageMiddleware",
     "accounts.middleware.SignInRequiredMiddleware",
     "accounts.middleware.TemporaryPasswordMiddleware",

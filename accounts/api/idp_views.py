@@ -11,10 +11,10 @@ from rest_framework.response import Response
 
 from accounts.api.shapes import IdpMappers, IdpShape, OidcData
 from accounts.permissions import require
+from accounts.security import PROVIDER_ALIAS as ALIAS
 from core.api.views import ApiView
 from core.errors import NotFound
 
-ALIAS = "oidc"
 RIGHT = "security-settings:read"
 
 

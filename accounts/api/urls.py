@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from accounts.api import audit_views, authorization_views, idp_views, key_views, rule_views, user_views, views
+from accounts.api import (
+    audit_views,
+    authorization_views,
+    idp_views,
+    key_views,
+    rule_views,
+    security_views,
+    user_views,
+    views,
+)
 
 urlpatterns = (
     path("v1/token", views.TokenV1View.as_view(), name="token"),
@@ -73,6 +82,8 @@ urlpatterns = (
     path("v1/idps", idp_views.IdpListView.as_view(), name="idps"),
     path("v1/idps/<str:idp>", idp_views.IdpView.as_view(), name="idp"),
     path("v1/idps/<str:idp>/mappers", idp_views.IdpMappersView.as_view(), name="idp-mappers"),
+    path("v1/security/settings", security_views.SecuritySettingsView.as_view(), name="security-settings"),
+    path("v1/security/settings/<str:key>", security_views.SecuritySettingView.as_view(), name="security-setting"),
     path("v1/audit/log", audit_views.AuditLogView.as_view(), name="audit-log"),
     path("v1/audit/log/file", audit_views.AuditLogFileView.as_view(), name="audit-log-file"),
 )

@@ -2,18 +2,18 @@
 
 import structlog
 from django.contrib import messages
-from django.contrib.auth import login, logout
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts import identity_provider
+from accounts import identity_provider, security
 from accounts.audit import Actor, record_attempt
 from accounts.forms import PasswordForm, SignInForm
 from accounts.models import User
@@ -26,11 +26,14 @@ from accounts.services import (
     user_of_identity,
     verify_password,
 )
+from accounts.sessions import begin_session
 from accounts.throttling import TooManyFailures
 from accounts.views import shared
 from core.errors import NotFound
 
 log = structlog.get_logger(__name__)
+# With it the sign-in page stays, for those who have a password, where it leads on to the provider by itself.
+LOCAL = "local"
 
 
 @login_not_required
@@ -49,23 +52,30 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             form.add_error(None, error.message)
             return render(request, "accounts/login.html", _context(request, form), status=429)
         if user is not None:
-            login(request, user)
+            begin_session(request, user)
             return redirect(_next(request))
         form.add_error(None, _("This e-mail and password do not belong together, or the account is disabled."))
     status = 422 if request.method == "POST" else 200
-    return render(request, "accounts/login.html", _context(request, form), status=status)
+    answer = render(request, "accounts/login.html", _context(request, form), status=status)
+    if request.method != "POST" and LOCAL not in request.GET and security.goes_to_provider():
+        _lead_on(answer, f"{reverse('accounts:provider-start')}?{urlencode({'next': _next(request)})}")
+    return answer
 
 
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def sign_out(request: HttpRequest) -> HttpResponseRedirect:
-    """Ends the session; the address alone does not, so that no link can."""
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Ends the session; the address alone does not, so that no link can. Then to where the installation says."""
     if request.method != "POST":
         return redirect("overview")
     if isinstance(request.user, User):
         note_sign_out(attempt_of(request, request.user.email), request.user)
     logout(request)
-    return redirect("accounts:login")
+    if address := security.logout_address():
+        return _lead_on(render(request, "accounts/signed_out.html", {"address": address}), address)
+    # Who has just signed out is not signed in again by the provider.
+    local = f"?{LOCAL}" if security.goes_to_provider() else ""
+    return redirect(f"{reverse('accounts:login')}{local}")
 
 
 @login_not_required
@@ -100,7 +110,7 @@ def provider_return(request: HttpRequest) -> HttpResponse:
         record_attempt(attempt, "sign-in", reason="not this account's, or disabled")
         text = _("The account %(name)s is disabled, or is a local one.") % {"name": identity.email}
         return _sign_in_page(request, text, 403)
-    login(request, user)
+    begin_session(request, user)
     note_sign_in(attempt, user)
     return redirect(target)
 
@@ -129,7 +139,7 @@ def own_password(request: HttpRequest) -> HttpResponse:
         if not is_own_password(actor, current=current):
             form.add_error("currentPassword", _("This is not your current password"))
         elif shared.save(form, lambda: _change(actor, current, new)):
-            login(request, User.objects.get(pk=actor.user.pk))
+            begin_session(request, User.objects.get(pk=actor.user.pk))
             messages.success(request, _("Your password is changed."))
             return redirect("overview")
     context = {
@@ -141,6 +151,12 @@ def own_password(request: HttpRequest) -> HttpResponse:
         else _("Your other sessions and tokens end then."),
     }
     return shared.form_page(request, form, context)
+
+
+def _lead_on(answer: HttpResponse, address: str) -> HttpResponse:
+    """Send the browser on at once, also after a form: a redirect would be held against the policy's form-action."""
+    answer.headers["Refresh"] = f"0; url={address}"
+    return answer
 
 
 def _change(actor: Actor, current: str, new: str) -> bool:

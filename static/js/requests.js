@@ -14,6 +14,10 @@ function notice(text) {
   announce(text);
 }
 
+// What a page fetches by itself (as it loads, by a timer) is no use of the session.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (!event.detail.triggeringEvent) event.detail.headers["X-Live-Refresh"] = "1";
+});
 document.addEventListener("htmx:sendError", () => notice(say("failed", { reason: say("noConnection") })));
 document.addEventListener("htmx:timeout", () => notice(say("failed", { reason: say("tooSlow") })));
 document.addEventListener("htmx:responseError", (event) => {

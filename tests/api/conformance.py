@@ -2,7 +2,8 @@
 
 Of what the document says wrongly (runai.md §7) this overlooks, one by one:
 - it gives no body to a 202 of deleting a project, a credential: the common sentence is let through (`ACCEPTED`);
-- it gives no body to reading one identity provider: what the list says of it is let through (`UNSAID`);
+- it gives no body to reading one identity provider and to changing a security setting: what the list says of it is
+  let through (`UNSAID`);
 - it documents too few refusals (409, 404, 501 and Muster's own): each must have the shape of schema Error;
 - it documents CSV for metrics and some telemetry only, Muster gives all of it and lists as CSV (`OWN_CSV`).
 `NetworkTopology.status`, required and undefined, is answered and needs no exception.
@@ -22,7 +23,7 @@ from core.api import runai
 PATH = Path(__file__).parents[3] / "shared" / "reference" / "runai-openapi.json"
 # Answers that Muster adds to every operation, all in the shape of schema Error.
 OWN_ERRORS = frozenset({400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 415, 422, 428, 429, 500, 501, 502, 503})
-UNSAID = frozenset({"/api/v1/idps/{idp}"})
+UNSAID = frozenset({"/api/v1/idps/{idp}", "/api/v1/security/settings/{key}"})
 ACCEPTED = {"code": 202, "message": "Request has been accepted."}
 # Lists that Muster gives as CSV too.
 OWN_CSV = frozenset(

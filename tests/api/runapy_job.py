@@ -190,6 +190,10 @@ def settings(job: Job) -> None:
     call(group.update_tenant_setting({"key": "api.require-if-match", "value": False}))
     assert call(group.get_tenant_settings_by_key("api.require-if-match")) is False
     call(group.update_tenant_setting({"key": "api.require-if-match", "value": True}))
+    security = job.group("Settings")
+    assert call(security.update_security_setting_by_key("browserSessionTimeout", {"idleTimeout": 60}))
+    assert call(security.get_security_setting_by_key("browserSessionTimeout")) == {"idleTimeout": 60}
+    assert call(security.get_security_settings())["browserSessionTimeout"] == {"idleTimeout": 60}
 
 
 def people(job: Job, project: Any) -> None:

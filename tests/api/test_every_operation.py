@@ -181,4 +181,5 @@ IDS = {
     "pods": lambda world: POD_UID,
     "setting": lambda world: "api.require-if-match",
     "idps": lambda world: "oidc",
+    "settings": lambda world: "browserSessionTimeout",
 }

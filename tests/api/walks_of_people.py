@@ -208,3 +208,10 @@ def _(tour: Tour) -> None:
 def _new_role(tour: Tour) -> str:
     made = tour("POST", "/api/v2/authorization/roles", {"name": "reader", "permissions": PERMISSIONS})
     return f"/api/v2/authorization/roles/{made['id']}"
+
+
+@walk("PUT /api/v1/security/settings/{key}")
+def _(tour: Tour) -> None:
+    path = f"{V1}/security/settings"
+    tour("PUT", f"{path}/browserSessionTimeout", {"idleTimeout": 30})
+    assert tour("GET", path)["browserSessionTimeout"] == {"idleTimeout": 30}
