@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
+from clusters.holding import cluster_leaves, hold_cluster
 from core.desired import change_spec, hold
 from core.desired import request_deletion as request_row_deletion
 from core.errors import Conflict, Fault, InvalidInput
@@ -70,6 +71,7 @@ def submit_workload(
         submitted_through=actor.source,
         **_columns(draft),
     )
+    hold_cluster(project.cluster)
     if not hold(project):  # after the checks, which take a while: who else submits need not wait for them
         raise _project_leaves(project)
     _hold_pool(workload.node_pool)
@@ -268,6 +270,8 @@ def _require_change(actor: Actor, workload: Workload) -> None:
     require(actor.user, "workloads:update", workload.scope)
     if workload.is_being_deleted:
         raise Conflict(_("Workload %(name)s is being deleted.") % {"name": workload.name}, objects=[workload.name])
+    if workload.cluster.is_being_deleted:
+        raise cluster_leaves(workload.cluster)
 
 
 def _set_desired_phase(

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
+from clusters.holding import hold_cluster
 from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
@@ -52,6 +53,7 @@ def create_project(
         faults += namespace_faults(given.namespace)
     if faults:
         raise InvalidInput(faults)
+    hold_cluster(department.cluster)
     if not hold(department):
         raise Conflict(_("Department %(name)s is being deleted.") % {"name": department.name})
     _save_new(project)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
+from clusters.holding import hold_cluster
 from clusters.models import Cluster
 from clusters.names import DEFAULT_NODE_POOL
 from core.desired import change_spec, hold, request_deletion
@@ -52,9 +53,8 @@ def create_node_pool(actor: Actor, *, cluster: Cluster, name: str, settings: Nod
     pool = NodePool(cluster=cluster, name=name, created_by=actor.user.email)
     require(actor.user, "nodepools:create", pool.scope)
     faults = new_pool_faults(name, settings.get("label_key", ""), settings.get("label_value", ""))
+    hold_cluster(cluster)
     spec = _checked(pool, settings, faults)
-    if not hold(cluster):
-        raise Conflict(_("%(name)s is being removed.") % {"name": cluster.name}, objects=[cluster.name])
     for column, value in spec.items():
         setattr(pool, column, value)
     _refuse_taken_label(pool)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import Actor
 from accounts.permissions import require
+from clusters.holding import hold_cluster
 from clusters.models import Cluster
 from core.desired import change_spec, hold, request_deletion
 from core.errors import Conflict, Fault, InvalidInput
@@ -35,8 +36,7 @@ def create_topology(
     faults = faults or order_faults(levels, node_facts(cluster.pk))
     if faults:
         raise InvalidInput(faults)
-    if not hold(cluster):
-        raise Conflict(_("%(name)s is being removed.") % {"name": cluster.name}, objects=[cluster.name])
+    hold_cluster(cluster)
     costs = assumed_links(len(levels)) if links is None else checked_links(links, len(levels))
     try:
         with transaction.atomic():
