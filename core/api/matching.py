@@ -5,7 +5,7 @@ The tag is the row's generation, which rises with every change of its spec; stat
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -21,7 +21,10 @@ from core.tenant_settings import REQUIRE_MATCH, is_on
 # The official client of Run:ai knows no ETags; everybody else can send one.
 _OFFICIAL_CLIENT = "runai-api-client-python/"
 _OF_USE = frozenset({"lastLogin"})
+# In each round one of those who write the same object is through: so many at once all are in the end.
+MOST_ROUNDS = 20
 Tagged = DesiredState | Mapping[str, Any]
+View = Callable[..., Response]
 
 
 class PreconditionRequired(exceptions.APIException):
@@ -56,3 +59,19 @@ def check_match(request: Request, row: Tagged, *, needed: bool = False) -> None:
         return
     if given.strip() != "*" and etag_of(row) not in (tag.strip() for tag in given.split(",")):
         raise Stale(_("The object was changed since it was read: it is at %(etag)s now.") % {"etag": etag_of(row)})
+
+
+def in_turn(view: View) -> View:
+    """`view`, done anew where somebody else wrote the object between its being read and written: who names no state
+    with `If-Match` asked for none, and is not to be refused because of one."""
+
+    def run(request: Request, *args: Any, **kwargs: Any) -> Response:
+        rounds = MOST_ROUNDS if request.headers.get("If-Match", "*").strip() == "*" else 1
+        for _round in range(rounds - 1):
+            try:
+                return view(request, *args, **kwargs)
+            except Stale:
+                continue
+        return view(request, *args, **kwargs)
+
+    return run

@@ -13,12 +13,14 @@ from rest_framework.views import APIView
 
 from core.api import idempotency, runai
 from core.api.json_rendering import FastJSONRenderer
+from core.api.matching import in_turn
 from core.api.queries import check_query
 from core.api.rates import RateLimit
 from core.api.shapes import check_shape, conforming
 from core.errors import InvalidInput
 
 Answer = TypeVar("Answer")
+WRITES = ("post", "put", "patch", "delete")
 
 
 class ApiView(APIView):
@@ -37,6 +39,9 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
         if self.authentication_classes and hasattr(self, str(request.method).lower()) and request.method != "OPTIONS":
             check_query(request, self)  # not of those who ask for a token: OAuth 2 has it that they may send anything
+        verb = str(request.method).lower()
+        if verb in WRITES and hasattr(self, verb):
+            self.__dict__[verb] = in_turn(self.__getattribute__(verb))
         if request.method != "POST" or not request.user.is_authenticated or not hasattr(self, "post"):
             return
         found = idempotency.begin(request)
