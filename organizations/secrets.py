@@ -26,6 +26,9 @@ HUGGING_FACE_KEYS = ("HF_TOKEN", "token")
 DOCKER_KEY = ".dockerconfigjson"
 
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
+_PRINTABLE = re.compile(r"[!-~]*")
+_PASSWORD = re.compile(r"[^\x00-\x1f\x7f-\x9f]*")
+_USER = re.compile(r"[^\x00-\x1f\x7f-\x9f:]*")
 
 
 class SecretKind(models.TextChoices):
@@ -68,6 +71,8 @@ def checked_content(kind: str, name: str, fields: Mapping[str, str]) -> dict[str
     ]
     if kind == SecretKind.OPAQUE:
         faults += _key_faults(fields)
+    else:
+        faults += _sent_faults(kind, fields)
     if sum(len(value.encode()) for value in fields.values()) > LARGEST_BYTES:
         faults.append(Fault("content", _("The secret is too large"), _("up to %(n)d bytes") % {"n": LARGEST_BYTES}))
     if faults:
@@ -83,6 +88,24 @@ def _key_faults(fields: Mapping[str, str]) -> list[Fault]:
         Fault("content", _("“%(key)s” cannot be a key") % {"key": key[:60]}, allowed)
         for key in fields
         if not _KEY.match(key)
+    ]
+
+
+def _sent_faults(kind: str, fields: Mapping[str, str]) -> list[Fault]:
+    """What cannot be sent as it is: a token is part of a header, a registry's login is `user:password` (RFC 7617)."""
+    plain = _("printable ASCII characters without spaces")
+    rules: dict[str, tuple[tuple[str, re.Pattern[str], str], ...]] = {
+        SecretKind.HUGGING_FACE: (("token", _PRINTABLE, plain),),
+        SecretKind.REGISTRY: (
+            ("server", _PRINTABLE, plain),
+            ("username", _USER, _("no “:” and no control characters")),
+            ("password", _PASSWORD, _("no control characters")),
+        ),
+    }
+    return [
+        Fault(field, _("It holds a character that cannot be sent"), allowed)
+        for field, rule, allowed in rules.get(kind, ())
+        if not rule.fullmatch(fields.get(field, "").strip())
     ]
 
 
