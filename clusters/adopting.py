@@ -15,7 +15,8 @@ from django.utils import timezone
 from clusters.claim import check_sole
 from clusters.connections import gateway_for
 from clusters.drift import Path, differences, is_ours, owner_of, owners_of
-from clusters.kinds import Kind
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, Kind
+from clusters.kube.errors import Rejected
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.models import Adoption, Cluster, ClusterObject
 from clusters.names import MANAGED_BY, MANAGED_BY_LABEL, OWNER_LABEL, owner_label_value
@@ -24,6 +25,8 @@ from core.reconciling import Outcome
 
 Row = TypeVar("Row", bound=DesiredState)
 _OURS = (MANAGED_BY_LABEL, OWNER_LABEL)
+# Kinds whose whole spec people write: what they take out of it later must not stay because its maker owned it too.
+_WHOLE = frozenset({DYNAMO_GRAPH_DEPLOYMENT.plural})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class Candidate:
         """What forms and the API call it: the object's uid."""
         return self.found.uid
 
+    @property
+    def label(self) -> str:
+        """The object's name, after its namespace where it has one."""
+        return qualified(self.found.namespace, self.found.name)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
@@ -73,6 +81,11 @@ class Comparison:
     candidate: Candidate
     changes: tuple[FieldChange, ...] = ()
     error: str = ""
+
+
+def qualified(namespace: str, name: str) -> str:
+    """`namespace/name`, or the name of what has no namespace."""
+    return f"{namespace}/{name}" if namespace else name
 
 
 def note_adoption(row: DesiredState, cluster: Cluster, candidates: Iterable[Candidate], *, by: str) -> None:
@@ -132,30 +145,49 @@ def settle_adoption(adoption: Adoption, gateway: Gateway) -> None:
     Where it is gone, was made anew or belongs to another row by now, there is nothing to take or to give."""
     kind = adoption.served_kind
     live = gateway.get(kind, adoption.name, adoption.namespace or None)
-    others = live is not None and owner_of(live) not in ("", adoption.owner)
-    if live is None or live["metadata"]["uid"] != adoption.uid or others:
+    if live is None or not _is_concerned(adoption, live):
         adoption.delete()
     elif adoption.release_requested_at is not None:
         _give_back(adoption, gateway, live)
         adoption.delete()
     else:
         labels = {MANAGED_BY_LABEL: MANAGED_BY, OWNER_LABEL: adoption.owner}
-        gateway.apply(kind, _identity(adoption, labels=labels), force=True)
+        labelled = gateway.apply(kind, _identity(adoption, adoption.uid, labels=labels), force=True)
+        if kind.plural in _WHOLE:
+            gateway.own_alone(kind, labelled, "spec")
         Adoption.objects.filter(pk=adoption.pk).update(taken_at=timezone.now())
 
 
+def _is_concerned(adoption: Adoption, live: Manifest) -> bool:
+    """Whether it is the object that was to be taken over, or to be given back also the one that we made in its place:
+    a suspended graph that was resumed, say."""
+    if owner_of(live) not in ("", adoption.owner):
+        return False
+    made_anew = live["metadata"]["uid"] != adoption.uid
+    return not made_anew or (adoption.release_requested_at is not None and is_ours(live, adoption.owner))
+
+
 def _give_back(adoption: Adoption, gateway: Gateway, live: Manifest) -> None:
-    """Its maker owns again what it was before; then all that only we own goes with our part."""
+    """Its maker owns again what it was before; then all that only we own goes with our part.
+
+    What we made in its place and cannot become what it was (other levels of a topology, say) is left to its deletion.
+    """
     if not is_ours(live, adoption.owner):
         return
-    before: Manifest = {**adoption.before, "metadata": {**adoption.before["metadata"], "uid": adoption.uid}}
-    gateway.apply(adoption.served_kind, before, force=True, manager=adoption.made_by)
-    gateway.apply(adoption.served_kind, _identity(adoption))
+    uid = live["metadata"]["uid"]
+    before: Manifest = {**adoption.before, "metadata": {**adoption.before["metadata"], "uid": uid}}
+    try:
+        gateway.apply(adoption.served_kind, before, force=True, manager=adoption.made_by)
+    except Rejected:
+        if uid == adoption.uid:
+            raise
+        return
+    gateway.apply(adoption.served_kind, _identity(adoption, uid))
 
 
-def _identity(adoption: Adoption, **metadata: Any) -> Manifest:
+def _identity(adoption: Adoption, uid: str, **metadata: Any) -> Manifest:
     """The uid is a precondition: an object that was made anew is not ours to touch."""
-    named = {"name": adoption.name, "uid": adoption.uid, **metadata}
+    named = {"name": adoption.name, "uid": uid, **metadata}
     if adoption.namespace:
         named["namespace"] = adoption.namespace
     kind = adoption.served_kind

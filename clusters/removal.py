@@ -4,7 +4,7 @@ Leaving forgets the rows and touches nothing in the cluster. Cleaning deletes wh
 took over, and forgets the cluster when all is gone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -38,8 +38,10 @@ class Meaning:
 
 def meanings(cluster: Cluster, how: str) -> list[Meaning]:
     """What removing the cluster in this way means, from what is known of it."""
-    counted = ", ".join(f"{kind} ({count})" for kind, count in _objects(cluster))
-    adopted = Adoption.objects.filter(cluster=cluster).count()
+    taken = Adoption.objects.filter(cluster=cluster)
+    adopted = taken.count()
+    given_back = [] if how == Removal.LEAVE else list(taken.values_list("uid", flat=True))
+    counted = ", ".join(f"{kind} ({count})" for kind, count in _objects(cluster, given_back))
     rows = sum(int(_rows(model, cluster).count()) for model in _models())
     forgotten = ngettext(
         "%(n)d definition of Muster is forgotten.", "%(n)d definitions of Muster are forgotten.", rows
@@ -68,9 +70,11 @@ def meanings(cluster: Cluster, how: str) -> list[Meaning]:
     return found
 
 
-def _objects(cluster: Cluster) -> Iterator[tuple[str, int]]:
-    """Kinds of what Muster made there and how many, as the watcher saw it; secrets are not watched."""
-    rows = ClusterObject.objects.filter(cluster=cluster).exclude(owner="").values_list("plural")
+def _objects(cluster: Cluster, given_back: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Kinds of what Muster made there and how many, as the watcher saw it; secrets are not watched. `given_back`: the
+    uids of what does not count."""
+    made = ClusterObject.objects.filter(cluster=cluster).exclude(owner="").exclude(uid__in=given_back)
+    rows = made.values_list("plural")
     names = {observed.name: observed.versions[0].kind for observed in OBSERVED}
     for plural, count in rows.annotate(n=models.Count("pk")).order_by("plural"):
         yield names.get(plural, plural), count

@@ -9,7 +9,7 @@ from typing import Any
 from django.core import signing
 
 from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, NAMESPACE
-from clusters.models import Cluster, ClusterObject, Node, Pod
+from clusters.models import Adoption, Cluster, ClusterObject, Node, Pod
 from clusters.names import DEFAULT_NODE_POOL, MANAGED_BY, MANAGED_BY_LABEL, PROJECT_LABEL
 from scheduling.structs import FINISHED
 
@@ -22,7 +22,9 @@ _Key = tuple[str, str]  # namespace, workload
 def ending_workloads(cluster: Cluster) -> dict[str, Any]:
     """The workloads as an impact's JSON (`topology.impact`), those that hold most GPUs first."""
     projects = _namespaces_made(cluster)
-    graphs = set(_objects(cluster, DYNAMO_GRAPH_DEPLOYMENT.plural).values_list("namespace", "name"))
+    given_back = Adoption.objects.filter(cluster=cluster).values("uid")
+    made = _objects(cluster, DYNAMO_GRAPH_DEPLOYMENT.plural).exclude(uid__in=given_back)
+    graphs = set(made.values_list("namespace", "name"))
     entries = {key: _entry(key, projects) for key in graphs}
     for key, pod, pool in _pods(cluster):
         if key in graphs or key[0] in projects:

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_QUEUE, KAI_TOPOLOGY
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_QUEUE, KAI_TOPOLOGY
 from core.filters import Filter
 from core.tables import Column, TableSpec
 
@@ -13,15 +13,15 @@ CANDIDATES = TableSpec(
     bulk_template="controlplane/adopt.html#bulk",
     topics=("clusters.ClusterObject",),
     columns=(
-        Column(key="name", label=_("Name"), sort=("name", "plural"), csv=lambda row: row.found.name),
+        Column(key="name", label=_("Name"), sort=("name", "plural"), csv=lambda row: row.label),
         Column(key="kind", label=_("Kind"), sort=("plural", "name"), csv=lambda row: row.kind.kind),
         Column(key="made_by", label=_("Made by"), sort=("made_by", "name"), csv=lambda row: row.found.made_by),
         Column(key="becomes", label=_("Becomes"), csv=lambda row: f"{row.becomes} {row.name}"),
         Column(key="blocked", label=_("Why not"), sort=("state", "name"), grow=True),
     ),
     default_sort="kind",
-    search=("name", "made_by"),
-    search_label=_("Name, made by"),
+    search=("name", "namespace", "made_by"),
+    search_label=_("Name, namespace, made by"),
     filters=(
         Filter(
             key="state",
@@ -34,7 +34,7 @@ CANDIDATES = TableSpec(
             label=_("Kind"),
             kind="choice",
             lookup="plural",
-            choices=tuple((kind.plural, kind.kind) for kind in (KAI_QUEUE, KAI_TOPOLOGY)),
+            choices=tuple((kind.plural, kind.kind) for kind in (KAI_QUEUE, KAI_TOPOLOGY, DYNAMO_GRAPH_DEPLOYMENT)),
         ),
         Filter(key="name", label=_("Name")),
         Filter(key="made_by", label=_("Made by")),
@@ -45,9 +45,9 @@ TAKEN = TableSpec(
     name="taken-over",
     row_template="controlplane/adopted.html#row",
     empty_template="controlplane/adopted.html#empty",
-    topics=("topology.NetworkTopology", "organizations.Department", "organizations.Project"),
+    topics=("topology.NetworkTopology", "organizations.Department", "organizations.Project", "workloads.Workload"),
     columns=(
-        Column(key="name", label=_("Name"), sort=("name", "kind"), csv=lambda row: row.adoption.name),
+        Column(key="name", label=_("Name"), sort=("name", "kind"), csv=lambda row: row.label),
         Column(key="kind", label=_("Kind"), sort=("kind", "name"), csv=lambda row: row.adoption.kind),
         Column(key="row", label=_("Belongs to"), csv=lambda row: str(row.row or "")),
         Column(key="made_by", label=_("Made by"), sort=("made_by", "name"), csv=lambda row: row.adoption.made_by),
@@ -57,8 +57,8 @@ TAKEN = TableSpec(
         Column(key="release", label=""),
     ),
     default_sort="name",
-    search=("name", "made_by", "by"),
-    search_label=_("Name, made by, taken over by"),
+    search=("name", "namespace", "made_by", "by"),
+    search_label=_("Name, namespace, made by, taken over by"),
     filters=(
         Filter(
             key="state",
@@ -74,7 +74,10 @@ TAKEN = TableSpec(
             key="kind",
             label=_("Kind"),
             kind="choice",
-            choices=tuple((k.kind, k.kind) for k in (KAI_QUEUE, KAI_TOPOLOGY, GROVE_CLUSTER_TOPOLOGY_BINDING)),
+            choices=tuple(
+                (k.kind, k.kind)
+                for k in (KAI_QUEUE, KAI_TOPOLOGY, GROVE_CLUSTER_TOPOLOGY_BINDING, DYNAMO_GRAPH_DEPLOYMENT)
+            ),
         ),
         Filter(key="name", label=_("Name")),
         Filter(key="made_by", label=_("Made by")),

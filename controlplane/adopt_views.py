@@ -1,5 +1,6 @@
 """The pages of what others made in a cluster: compare and take over; what was taken over, and giving it back."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ from controlplane.adopt_tables import CANDIDATES, TAKEN
 from core.errors import Conflict, Stale
 from core.tables import build_table, table_response
 
-KINDS = ("topologies", "queues")
+KINDS = ("topologies", "queues", "dynamographdeployments")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,7 +44,7 @@ def cluster_adopt(request: HttpRequest, pk: str) -> HttpResponseBase:
     context: dict[str, Any] = {
         "error": _("Choose at least one object.") if wrong else "",
         "comparisons": live.compare(cluster, picked),
-        "read": all((cluster.streams.get(kind) or {}).get("listedAt") for kind in KINDS),
+        "read": all(_is_read(cluster.streams.get(kind) or {}) for kind in KINDS),
         **_about(cluster, "cluster-adopt"),
     }
     response = table_response(request, "controlplane/adopt.html", table, context)
@@ -65,6 +66,11 @@ def cluster_release(request: HttpRequest, pk: str) -> HttpResponseBase:
         return redirect("cluster-release", cluster.pk)
     table = build_table(request, adopting.adoptions_of(cluster), TAKEN, present=adopting.with_rows)
     return table_response(request, "controlplane/adopted.html", table, _about(cluster, "cluster-release"))
+
+
+def _is_read(stream: Mapping[str, Any]) -> bool:
+    """Whether all objects of a kind were read, or there can be none."""
+    return bool(stream.get("listedAt")) or not stream.get("served", True)
 
 
 def _release(request: HttpRequest, cluster: Cluster, adoption: Adoption) -> HttpResponse:

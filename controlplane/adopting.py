@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.audit import Actor, record_refusal
-from clusters.adopting import Candidate
-from clusters.kinds import KAI_QUEUE, KAI_TOPOLOGY
+from clusters.adopting import Candidate, qualified
+from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT, KAI_QUEUE, KAI_TOPOLOGY
 from clusters.models import Adoption, Cluster, ClusterObject
 from clusters.names import owner_label_value
-from core.errors import MusterError
+from core.errors import Conflict, MusterError
 from core.models import DesiredState
 from organizations import adopt as queues
 from organizations.models import Department, Project
@@ -23,9 +23,18 @@ from organizations.services import delete_department, delete_project
 from topology import adopt as topologies
 from topology.models import NetworkTopology
 from topology.services import delete_topology
+from workloads import adopt as graphs
+from workloads.models import DesiredPhase, Workload
+from workloads.services import delete_workload
 
 KRM_GROUP = "kai.resources"
-ADOPTERS: dict[str, Any] = {KAI_TOPOLOGY.plural: topologies, KAI_QUEUE.plural: queues}
+ADOPTERS: dict[str, Any] = {
+    KAI_TOPOLOGY.plural: topologies,
+    KAI_QUEUE.plural: queues,
+    DYNAMO_GRAPH_DEPLOYMENT.plural: graphs,
+}
+# What is tested of a candidate only when it is chosen, because it costs queries of its own.
+EXAMINED = {DYNAMO_GRAPH_DEPLOYMENT.plural: graphs.examined}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +53,14 @@ def candidates_of(cluster: Cluster) -> list[Candidate]:
 
 
 def chosen(cluster: Cluster, uids: Iterable[str]) -> list[Candidate]:
-    """Those of the candidates with these uids."""
+    """Those of the candidates with these uids, each looked at in full."""
     wanted = set(uids)
-    return [candidate for candidate in candidates_of(cluster) if candidate.pk in wanted] if wanted else []
+    found = [candidate for candidate in candidates_of(cluster) if candidate.pk in wanted] if wanted else []
+    return [EXAMINED.get(one.kind.plural, _as_it_is)(one) for one in found]
+
+
+def _as_it_is(candidate: Candidate) -> Candidate:
+    return candidate
 
 
 def adopt(actor: Actor, candidates: Sequence[Candidate]) -> list[Done]:
@@ -99,6 +113,11 @@ class Taken:
         """The adoption's."""
         return self.adoption.pk
 
+    @property
+    def label(self) -> str:
+        """The object's name, after its namespace where it has one."""
+        return qualified(self.adoption.namespace, self.adoption.name)
+
 
 def with_rows(adoptions: Sequence[Adoption]) -> list[Taken]:
     """The adoptions with their rows: one query a kind of row."""
@@ -112,7 +131,9 @@ def with_rows(adoptions: Sequence[Adoption]) -> list[Taken]:
 
 
 def goes_with(row: DesiredState | None) -> list[str]:
-    """What is deleted in the cluster when the objects of a row are given back: all that Muster made besides them."""
+    """What happens in the cluster when the objects of a row are given back: what Muster made besides them goes."""
+    if isinstance(row, Workload):
+        return [_("Its pods lose the labels of Muster: Dynamo’s operator may make them anew for that.")]
     if not isinstance(row, Department | Project):
         return []
     taken = Adoption.objects.filter(owner=owner_label_value(row._meta.label, row.pk)).values("name")
@@ -134,8 +155,20 @@ def release(actor: Actor, adoption: Adoption) -> DesiredState | None:
         delete_department(actor, department=row)
     elif isinstance(row, Project):
         delete_project(actor, project=row)
+    elif isinstance(row, Workload):
+        _check_there(row)
+        delete_workload(actor, workload=row)
     Adoption.objects.filter(owner=adoption.owner).update(release_requested_at=timezone.now())
     return row
+
+
+def _check_there(workload: Workload) -> None:
+    """Raises `Conflict` where there is no graph that could be given back."""
+    if workload.desired_phase == DesiredPhase.STOPPED:
+        message = _(
+            "Workload %(name)s is suspended, so its graph is not in the cluster: resume it first, or delete it."
+        )
+        raise Conflict(message % {"name": workload.name}, objects=[workload.name])
 
 
 def kept_by_krm(cluster: Cluster) -> str:

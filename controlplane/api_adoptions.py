@@ -90,6 +90,7 @@ def _candidate(one: Candidate) -> dict[str, Any]:
     return {
         "uid": one.pk,
         "kind": one.kind.kind,
+        "namespace": one.found.namespace,
         "name": one.found.name,
         "madeBy": one.found.made_by,
         "becomes": one.becomes,
@@ -103,6 +104,7 @@ def _adoption(adoption: Any) -> dict[str, Any]:
     return {
         "uid": adoption.uid,
         "kind": adoption.kind,
+        "namespace": adoption.namespace,
         "name": adoption.name,
         "madeBy": adoption.made_by,
         "owner": adoption.owner,

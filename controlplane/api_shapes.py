@@ -8,9 +8,10 @@ from core.api.shapes import Shape
 
 Uid = Annotated[str, Meta(examples=["0f6d3f4e-0000-4000-8000-0000000000d1"])]
 ObjectKind = Annotated[str, Meta(examples=["Queue"])]
+ObjectNamespace = Annotated[str, Meta(description="Empty for what has none.", examples=[""])]
 ObjectName = Annotated[str, Meta(examples=["research"])]
 Maker = Annotated[str, Meta(examples=["kubectl"])]
-Effects = Annotated[list[str], Meta(examples=[["The namespace runai-research is used as it is."]])]
+Effects = Annotated[list[str], Meta(examples=[["The namespace research, where its pods are, is used as it is."]])]
 
 
 class CandidateShape(Shape):
@@ -18,6 +19,7 @@ class CandidateShape(Shape):
 
     uid: Uid
     kind: ObjectKind
+    namespace: ObjectNamespace
     name: ObjectName
     made_by: Maker
     becomes: Annotated[str, Meta(examples=["Department"])]
@@ -30,6 +32,7 @@ class AdoptionShape(Shape):
 
     uid: Uid
     kind: ObjectKind
+    namespace: ObjectNamespace
     name: ObjectName
     made_by: Maker
     owner: Annotated[str, Meta(examples=["organizations.Department.4"])]

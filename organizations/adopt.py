@@ -1,27 +1,30 @@
 """Queues that others made in a cluster, as departments and projects of Muster: which can be taken over, and doing it.
 
-A queue at the top becomes a department, one below it a project with a namespace of its own. An absent amount is 0 to
-KAI (kai-scheduler.md §1.2), so that is what Muster writes for it: what may run stays as it was.
+A queue at the top becomes a department, one below it a project: with the namespace where its pods are, if no other
+queue has pods there, else with one of its own. An absent amount is 0 to KAI (kai-scheduler.md §1.2), so that is what
+Muster writes for it: what may run stays as it was.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models.fields.json import KT
 from django.utils.translation import gettext as _
 
 from accounts.audit import Actor, record
 from clusters.adopting import Candidate, keeper_of, note_adoption
-from clusters.kinds import KAI_QUEUE
+from clusters.kinds import KAI_POD_GROUP, KAI_QUEUE
 from clusters.models import Cluster, ClusterObject
 from core.errors import Conflict, InvalidInput
 from organizations.manifests import Bounds, QueueSpec, queue_manifest
 from organizations.models import Department, Project, Quota
 from organizations.quota import BOUNDS, RESOURCES, read_amount, read_weight
 from organizations.quota_rows import observed_queues
-from organizations.rules import NAMESPACE_PREFIX, name_faults
+from organizations.rules import NAMESPACE_PREFIX, name_faults, namespace_faults
 from organizations.services import ProjectInput, QuotaInput, create_department, create_project
 from scheduling.objects import pool_of
 from topology.models import NodePool
@@ -48,7 +51,7 @@ class _Queue:
 
 
 def candidates(cluster: Cluster) -> Iterator[Candidate]:
-    """Queues of others, those at the top first, then by name. 5 queries."""
+    """Queues of others, those at the top first, then by name. 7 queries."""
     pools = {pool.shard: pool for pool in NodePool.objects.filter(cluster=cluster, deletion_requested_at=None)}
     rows = list(observed_queues(cluster).select_related("cluster").order_by("name"))
     parents = {row.name: _parent(row) for row in rows}
@@ -57,6 +60,7 @@ def candidates(cluster: Cluster) -> Iterator[Candidate]:
         "": set(Department.objects.filter(cluster=cluster).values_list("name", flat=True)),
         "project": set(Project.objects.filter(cluster=cluster).values_list("name", flat=True)),
     }
+    namespaces = _namespaces(cluster)
     for row in sorted((row for row in rows if not row.owner), key=lambda row: (bool(_parent(row)), row.name)):
         try:
             queue = _read(row, pools)
@@ -64,7 +68,8 @@ def candidates(cluster: Cluster) -> Iterator[Candidate]:
             yield _candidate(row, blocked=f"{error.faults[0].message}.")
             continue
         names = taken["project" if queue.parent else ""]
-        yield _candidate(row, queue, _blocked(queue, parents, owners, names))
+        blocked = _blocked(queue, parents, owners, names)
+        yield _candidate(row, queue, blocked, namespaces.get(row.name, ""))
 
 
 def adopt(actor: Actor, candidate: Candidate) -> Department | Project:
@@ -77,15 +82,32 @@ def adopt(actor: Actor, candidate: Candidate) -> Department | Project:
     with transaction.atomic():
         row: Department | Project
         if queue.parent:
-            row = create_project(
-                actor, department=_department(found, queue), given=ProjectInput(queue.name, quotas=quotas)
-            )
+            namespace = _namespaces(found.cluster).get(found.name, "")
+            given = ProjectInput(queue.name, namespace=namespace, adopts_namespace=bool(namespace), quotas=quotas)
+            row = create_project(actor, department=_department(found, queue), given=given)
         else:
             row = create_department(actor, cluster=found.cluster, name=queue.name, quotas=quotas)
         row.quotas.filter(node_pool=queue.pool).update(queue_name=found.name)
         note_adoption(row, found.cluster, [candidate], by=actor.user.email)
         record(actor, "update", row, after={"adopted": [str(found)]})
     return row
+
+
+def _namespaces(cluster: Cluster) -> dict[str, str]:
+    """By queue the namespace in which its pod groups are, where it is one that no other queue and no project has."""
+    groups = ClusterObject.objects.filter(cluster=cluster, group=KAI_POD_GROUP.group, plural=KAI_POD_GROUP.plural)
+    queues: dict[str, set[str]] = defaultdict(set)
+    namespaces: dict[str, set[str]] = defaultdict(set)
+    for queue, namespace in groups.values_list(KT("manifest__spec__queue"), "namespace").distinct():
+        queues[namespace].add(queue or "")
+        namespaces[queue or ""].add(namespace)
+    used = set(Project.objects.filter(cluster=cluster).values_list("namespace", flat=True))
+    alone = {queue: min(found) for queue, found in namespaces.items() if len(found) == 1}
+    return {
+        queue: namespace
+        for queue, namespace in alone.items()
+        if len(queues[namespace]) == 1 and namespace not in used and not namespace_faults(namespace)
+    }
 
 
 def _department(found: ClusterObject, queue: _Queue) -> Department:
@@ -151,14 +173,16 @@ def _blocked_by_parent(queue: _Queue, parents: Mapping[str, str], owners: Mappin
     return ""
 
 
-def _candidate(row: ClusterObject, queue: _Queue | None = None, blocked: str = "") -> Candidate:
+def _candidate(row: ClusterObject, queue: _Queue | None = None, blocked: str = "", namespace: str = "") -> Candidate:
     becomes = _("Project") if _parent(row) else _("Department")
     if queue is None:
         return Candidate(row, KAI_QUEUE, becomes, row.name, blocked=blocked)
     effects = []
-    if queue.parent:
-        namespace = f"{NAMESPACE_PREFIX}{queue.name}"
-        effects.append(_("The namespace %(name)s is made for the project.") % {"name": namespace})
+    if queue.parent and namespace:
+        effects.append(_("The namespace %(name)s, where its pods are, is used as it is.") % {"name": namespace})
+    elif queue.parent:
+        made = f"{NAMESPACE_PREFIX}{queue.name}"
+        effects.append(_("The namespace %(name)s is made for the project.") % {"name": made})
     effects.append(_("It gets a queue on every other node pool, as each department and project has."))
     return Candidate(row, KAI_QUEUE, becomes, queue.name, blocked, _wanted(queue), tuple(effects))
 

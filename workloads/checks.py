@@ -57,7 +57,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is to be tested. `workload` is the row that is edited, None for a new one; `source` is the text."""
+    """What is to be tested. `workload` is the row that is edited, None for a new one; `source` is the text; `taken` the
+    namespace whose graph of this name it takes over."""
 
     project: Project
     pool: NodePool
@@ -65,6 +66,7 @@ class Submission:
     document: Mapping[str, Any]
     workload: Workload | None = None
     source: str = ""
+    taken: str = ""
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -149,7 +151,8 @@ def _names(submission: Submission) -> Iterator[Check]:
                 % {"component": component.name, "length": length},
                 _("at most %(limit)d together") % {"limit": NAME_BUDGET},
             )
-    taken = namespace_of_equal(graph.name, submission.project.cluster_id, own=submission.workload)
+    cluster_id = submission.project.cluster_id
+    taken = namespace_of_equal(graph.name, cluster_id, own=submission.workload, taken=submission.taken)
     if taken:
         message = _("a graph of this name exists in namespace %(namespace)s; equal names would merge their gangs")
         yield Check("NameTaken", "bad", "metadata.name", message % {"namespace": taken}, _("another name"))

@@ -9,10 +9,11 @@ from clusters.models import ClusterObject
 from workloads.models import Workload
 
 
-def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None) -> str:
+def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None, taken: str = "") -> str:
     """The namespace of another graph of this name anywhere in the cluster, ours or somebody else's; empty if none.
 
-    `own` is the workload that has the name rightly, with what was made of it in its namespace.
+    `own` is the workload that has the name rightly, with what was made of it in its namespace; `taken` the namespace
+    whose graph of this name is to be taken over.
     """
     rows = Workload.objects.filter(cluster=cluster_id, name=name)
     if own is not None:
@@ -27,4 +28,6 @@ def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None
         graphs &= ~Q(owner=f"workloads.Workload.{own.pk}")
         sets &= ~Q(namespace=own.project.namespace)
     objects = ClusterObject.objects.filter(graphs | sets, cluster=cluster_id, name=name)
+    if taken:
+        objects = objects.exclude(namespace=taken)
     return objects.values_list("namespace", flat=True).first() or ""

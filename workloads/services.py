@@ -36,9 +36,15 @@ class Draft:
 
 
 def read_draft(
-    *, project: Project, source: str, node_pool: NodePool | None = None, workload: Workload | None = None
+    *,
+    project: Project,
+    source: str,
+    node_pool: NodePool | None = None,
+    workload: Workload | None = None,
+    taken: str = "",
 ) -> Draft:
     """Parse `source` and find its node pool: the one given, else the one that the document names, else `default`.
+    `taken` is the namespace whose graph of this name it takes over.
 
     Raises `InvalidInput`, each fault with its line, for what cannot be read at all, so that nothing else is checked.
     """
@@ -48,19 +54,27 @@ def read_draft(
         pool = _pool_of(project, graph, node_pool, workload)
     except InvalidInput as error:
         raise with_lines(error, source) from error
-    return Draft(source, Submission(project, pool, graph, document, workload, source))
+    return Draft(source, Submission(project, pool, graph, document, workload, source, taken))
 
 
 @transaction.atomic
 def submit_workload(
-    actor: Actor, *, project: Project, source: str, node_pool: NodePool | None = None, stopped: bool = False
+    actor: Actor,
+    *,
+    project: Project,
+    source: str,
+    node_pool: NodePool | None = None,
+    stopped: bool = False,
+    taken: str = "",
 ) -> Workload:
-    """Accept a workload; the cluster follows. Raises `InvalidInput` with every check that blocks, `Conflict` for a
-    name that is taken in the cluster, `NotPermitted`."""
+    """Accept a workload; the cluster follows. `taken`: see `read_draft`; nothing starts then.
+
+    Raises `InvalidInput` with every check that blocks, `Conflict` for a name that is taken in the cluster,
+    `NotPermitted`."""
     require(actor.user, "workloads:create", project.scope)
     if project.is_being_deleted:
         raise _project_leaves(project)
-    draft = read_draft(project=project, source=source, node_pool=node_pool)
+    draft = read_draft(project=project, source=source, node_pool=node_pool, taken=taken)
     _check(draft.submission)
     workload = Workload(
         project=project,
@@ -81,7 +95,8 @@ def submit_workload(
     except IntegrityError as error:
         raise _name_taken(workload.name) from error
     audit.record(actor, "create", workload, after=_audited(workload))
-    hint_task(PREDICT_TASK, workload.pk)
+    if not taken:
+        hint_task(PREDICT_TASK, workload.pk)
     hint_reconcile(workload)
     return workload
 

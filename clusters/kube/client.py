@@ -11,6 +11,7 @@ from clusters.kinds import Kind
 from clusters.kube import answers
 from clusters.kube.errors import Gone, NamespaceMissing, NotApiServer, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
+from clusters.kube.owning import without_others
 from clusters.kube.reading import MAX_TEXT, lines, read_page
 from clusters.kube.transport import Connection, Content, Status, Timeouts, Transport, is_absent_object
 from clusters.names import check_object_name
@@ -125,6 +126,16 @@ class KubeGateway:
         if dry_run:
             query["dryRun"] = "All"
         content = Content(manifest, type="application/apply-patch+yaml")
+        return self._object(path, self._transport.request("PATCH", path, query, content=content))
+
+    def own_alone(self, kind: Kind, live: Manifest, section: str) -> Manifest:
+        """See `Gateway.own_alone`."""
+        metadata = live["metadata"]
+        path = _path(kind, metadata.get("namespace"), metadata["name"])
+        entries = without_others(metadata.get("managedFields") or (), section, FIELD_MANAGER)
+        known = {key: metadata[key] for key in ("uid", "resourceVersion")}
+        content = Content({"metadata": {**known, "managedFields": entries}}, type="application/merge-patch+json")
+        query = {"fieldManager": FIELD_MANAGER}
         return self._object(path, self._transport.request("PATCH", path, query, content=content))
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:

@@ -37,7 +37,7 @@ class Call:
     @property
     def writes(self) -> bool:
         """Whether it can change the cluster."""
-        return self.verb in ("apply", "delete") and not self.dry_run
+        return self.verb in ("apply", "own", "delete") and not self.dry_run
 
 
 @dataclass(slots=True)
@@ -196,6 +196,19 @@ class FakeGateway:
                 return self._shown(stored, kind)
             stored.times[(manager, "Apply")] = self._tick()
             return self._store(key, stored, before, kind)
+
+    def own_alone(self, kind: Kind, live: Manifest, section: str) -> Manifest:
+        """See `Gateway.own_alone`."""
+        name, namespace = live["metadata"]["name"], live["metadata"].get("namespace")
+        with _Counted(self, Call("own", kind.kind, name, namespace or "")):
+            stored = self._objects[self._key(kind, name, namespace)]
+            refusals.check_version(kind, live, stored.manifest)
+            for owner, paths in stored.owners.items():
+                if owner != (FIELD_MANAGER, "Apply"):
+                    paths.difference_update([path for path in paths if path[0] == section])
+            stored.owners = {owner: paths for owner, paths in stored.owners.items() if paths}
+            stored.manifest["metadata"]["resourceVersion"] = str(self._next())
+            return self._shown(stored, kind)
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
         """See `Gateway.delete`."""

@@ -37,6 +37,11 @@ class Gateway(Protocol):
         """Server-side apply as `manager`. Raises `FieldConflict` where another manager owns a field."""
         ...
 
+    def own_alone(self, kind: Kind, live: Manifest, section: str) -> Manifest:
+        """Take the ownership of `section`, a key of the object, from everybody else: what an apply of ours leaves out
+        goes from then on. No field changes. Raises `AlreadyChanged` where the object is not as `live` any more."""
+        ...
+
     def delete(self, kind: Kind, name: str, namespace: str | None = None, *, uid: str = "") -> bool:
         """Ask for deletion in the background. False: it was already gone. `uid` is a precondition."""
         ...

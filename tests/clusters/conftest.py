@@ -23,6 +23,9 @@ from clusters.models import Cluster
 from simulator.api.app import build_app
 from simulator.api.inprocess import InProcessClient
 from simulator.api.server import Server
+from tests.clusters.others import existing_api, others_world, theirs
+
+__all__ = ["existing_api", "others_world", "theirs"]  # fixtures
 
 
 @dataclass

@@ -93,6 +93,25 @@ def test_a_field_that_is_left_out_goes(side: Side) -> None:
 
 
 @every_side
+def test_what_is_owned_alone_goes_when_it_is_left_out(side: Side) -> None:
+    """What somebody else applied and we too stays when we leave it out; owned alone, it goes."""
+    side.gateway.apply(CONFIG_MAP, settings(side, a="1", b="2"), manager="helm")
+    side.gateway.apply(CONFIG_MAP, settings(side, a="1", b="2"))
+    live = side.gateway.apply(CONFIG_MAP, settings(side, a="1"))
+    assert live["data"] == {"a": "1", "b": "2"}
+
+    side.gateway.apply(CONFIG_MAP, settings(side, a="1", b="2"))
+    live = side.gateway.get(CONFIG_MAP, "settings", side.ns)
+    assert live is not None
+    owned = side.gateway.own_alone(CONFIG_MAP, live, "data")
+    assert owned["data"] == live["data"]
+    assert [entry["manager"] for entry in owned["metadata"]["managedFields"]] == ["muster"]
+    assert side.gateway.apply(CONFIG_MAP, settings(side, a="1"))["data"] == {"a": "1"}
+    with pytest.raises(errors.AlreadyChanged):
+        side.gateway.own_alone(CONFIG_MAP, live, "data")
+
+
+@every_side
 def test_our_fields_are_named_in_managed_fields(side: Side) -> None:
     live = side.gateway.apply(CONFIG_MAP, settings(side, a="1"))
 

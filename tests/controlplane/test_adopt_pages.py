@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from clusters.kinds import KAI_QUEUE, KAI_TOPOLOGY
 from clusters.models import Adoption, Cluster, ClusterObject
+from controlplane.adopt_views import KINDS
 from organizations.models import Department, Project
 from tests.organizations.shard_rows import add_object
 from topology.models import NodePool
@@ -28,7 +29,7 @@ def others(cluster: Cluster, default_pool: NodePool) -> Cluster:
     add_object(cluster, KAI_QUEUE, "orphan", spec={"parentQueue": "gone"})
     ClusterObject.objects.filter(plural="topologies").update(made_by="helm")
     ClusterObject.objects.filter(plural="queues").update(made_by="argocd")
-    streams = {kind: {"listedAt": timezone.now().isoformat()} for kind in ("topologies", "queues")}
+    streams = {kind: {"listedAt": timezone.now().isoformat()} for kind in KINDS}
     Cluster.objects.filter(pk=cluster.pk).update(streams=streams, served={"grove.io": {}})
     return cluster
 
@@ -109,9 +110,9 @@ def test_what_is_not_read_yet_is_not_called_nothing(page: Client, cluster: Clust
     url = reverse("cluster-adopt", args=[cluster.pk])
 
     assert "have not been read from this cluster yet" in page.get(url).content.decode()
-    streams = {kind: {"listedAt": timezone.now().isoformat()} for kind in ("topologies", "queues")}
+    streams = {kind: {"listedAt": timezone.now().isoformat()} for kind in KINDS}
     Cluster.objects.filter(pk=cluster.pk).update(streams=streams)
-    assert "Nobody else made topologies or queues here." in page.get(url).content.decode()
+    assert "Nobody else made topologies, queues or graphs here." in page.get(url).content.decode()
 
 
 def taken(cluster: Cluster, row: Department | Project, name: str, **more: Any) -> Adoption:
