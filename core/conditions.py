@@ -5,9 +5,13 @@ Source: kubernetes/community, api-conventions.md ("Typical status properties").
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 Status = Literal["True", "False", "Unknown"]
+TOLD_FOR = timedelta(minutes=10)
+# Reasons of `InSync`: somebody had changed what Muster wrote, and it was put right.
+REPAIRS = frozenset({"DriftRepaired", "LevelsReplaced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,21 @@ def merge(
             entry["lastTransitionTime"] = previous["lastTransitionTime"]
         merged.append(entry)
     return merged
+
+
+def with_repairs(old: Sequence[dict[str, Any]], new: Sequence[Condition], *, now: datetime) -> list[Condition]:
+    """`new`, where a repair of drift that `old` tells of is told on for `TOLD_FOR`: the next look finds nothing wrong,
+    and nobody would ever read of it."""
+    before = find(old, "InSync")
+    if before is None or before["status"] != "False" or before["reason"] not in REPAIRS:
+        return list(new)
+    since = datetime.fromisoformat(before["lastTransitionTime"])
+    if not timedelta(0) <= now - since < TOLD_FOR:
+        return list(new)
+    told = Condition(
+        "InSync", "False", before["reason"], before["message"], arguments=tuple(before["arguments"].items())
+    )
+    return [told if each.type == "InSync" and each.status == "True" else each for each in new]
 
 
 def find(conditions: Iterable[dict[str, Any]], type_: str) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core import leases, live
-from core.conditions import Condition, merge
+from core.conditions import Condition, merge, with_repairs
 from core.errors import MusterError
 from core.models import DesiredState
 from core.moments import rfc3339
@@ -116,10 +116,11 @@ def _finish(row: DesiredState, taken: leases.Claim, status: dict[str, Any], chec
 
 def _status(row: DesiredState, outcome: Outcome) -> dict[str, Any]:
     now = timezone.now()
+    found = with_repairs(row.conditions, outcome.conditions, now=now)
     return {
         **outcome.columns,
         "phase": outcome.phase,
-        "conditions": merge(row.conditions, outcome.conditions, generation=row.generation, now=rfc3339(now)),
+        "conditions": merge(row.conditions, found, generation=row.generation, now=rfc3339(now)),
         "observed_generation": row.generation,
         "failures": 0,
     }

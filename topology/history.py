@@ -1,4 +1,4 @@
-"""What happened to a row: events of its objects in the cluster, and who changed it here."""
+"""What happened to a row: events of its objects in the cluster, what Muster put right, and who changed it here."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,9 @@ from accounts.permissions import has_right
 from accounts.tables import SOURCES
 from clusters.models import ClusterEvent
 from clusters.node_presenting import event_views
+from core.conditions import REPAIRS, find
 from core.models import DesiredState
+from topology.wording import condition_item
 
 SHOWN = 100
 
@@ -31,10 +33,21 @@ def timeline(user: Any, row: DesiredState, objects: Iterable[tuple[str, str]]) -
         ).order_by("-last_seen_at")
         found = event_views(events[:SHOWN])
         entries += [{**entry, "object": f"{kind}/{name}"} for entry in found]
+    entries += _repairs(row)
     if isinstance(user, User) and has_right(user, "events-history:read", scope):
         audited = AuditEntry.objects.filter(object_type=row._meta.label, object_id=str(row.pk))
         entries += [_audit(entry) for entry in audited[:SHOWN]]
     return sorted(entries, key=lambda entry: entry["at"], reverse=True)[:SHOWN]
+
+
+def _repairs(row: DesiredState) -> list[dict[str, Any]]:
+    """The last repair of drift, while its condition tells of it."""
+    found = find(row.conditions, "InSync")
+    if found is None or found["status"] != "False" or found["reason"] not in REPAIRS:
+        return []
+    item = condition_item(found)
+    at = item["since"] or row.updated_at
+    return [{"at": at, "status": item["status"], "text": item["text"], "source": "Muster", "count": 1}]
 
 
 def _audit(entry: AuditEntry) -> dict[str, Any]:

@@ -5,14 +5,11 @@ One flow for create, update, repair, suspension and deletion; the phase stored b
 
 from datetime import timedelta
 
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
-
 from clusters.connections import gateway_for
 from clusters.drift import Applied, apply_if_different
 from clusters.kube.errors import NameTaken, Rejected
 from clusters.kube.gateway import Gateway
-from core.conditions import Condition, find
+from core.conditions import Condition
 from core.errors import InvalidInput, MusterError
 from core.hints import hint_task
 from core.reconciling import RESYNC, Outcome
@@ -24,7 +21,6 @@ from workloads.reconcile.status import status_of
 
 SOON = timedelta(seconds=5)
 LONG = timedelta(minutes=10)
-TOLD_FOR = timedelta(minutes=10)
 COMPARE_TASK = "workloads.compare"
 
 
@@ -46,7 +42,7 @@ def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
     conditions = (
         Condition("Accepted", "True", "Applied", "It can be written to the cluster."),
         Condition("Synced", "True", "Applied", "The cluster has what is wanted."),
-        _in_sync(workload, applied),
+        _in_sync(applied),
     )
     status = status_of(workload, applied.live or {})
     _hint_comparison(workload, status.phase)
@@ -74,18 +70,12 @@ def _apply(workload: Workload, gateway: Gateway) -> Applied:
     return apply_if_different(gateway, kind, manifest)
 
 
-def _in_sync(workload: Workload, applied: Applied) -> Condition:
-    """Whether somebody else changed it; a repair stays told for a while, or nobody would ever read of it."""
+def _in_sync(applied: Applied) -> Condition:
+    """Whether somebody else changed it."""
     if applied.drift:
         fields = ", ".join(applied.drift)
         message = f"Somebody else changed {fields}; it was put back."
         return Condition("InSync", "False", "DriftRepaired", message, arguments=(("fields", fields),))
-    before = find(workload.conditions, "InSync")
-    if before is not None and before["reason"] == "DriftRepaired":
-        since = parse_datetime(before["lastTransitionTime"])
-        if since is not None and timezone.now() - since < TOLD_FOR:
-            arguments = tuple(before["arguments"].items())
-            return Condition("InSync", "False", "DriftRepaired", before["message"], arguments=arguments)
     return Condition("InSync", "True", "InSync", "Nobody has changed what Muster wrote.")
 
 
