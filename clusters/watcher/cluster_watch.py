@@ -24,8 +24,9 @@ from clusters.watcher.changes import Change, Interest
 from clusters.watcher.observed import OBSERVED, ObservedKind
 from clusters.watcher.pending import MAX_WAITING, Batch, Pending
 from clusters.watcher.stream import Stream
+from core import leases
 from core.errors import MusterError
-from core.hints import hint_recovered
+from core.hints import hint_reconcile_of, hint_recovered
 
 log = structlog.get_logger(__name__)
 
@@ -128,7 +129,8 @@ class ClusterWatch:
         self._heartbeat_at = monotonic()
 
     def note_recovery(self) -> None:
-        """Tell the workers when the first stream gets an answer again after none did, or a kind is served (again)."""
+        """Tell the workers when the first stream gets an answer again after none did, or a kind is served (again); and
+        when none gets one any more. Raises `LeaseLost`."""
         states = [stream.state for stream in self.streams if stream.state.served]
         was, self.is_cut_off = self.is_cut_off, bool(states) and all(state.error for state in states)
         before, self.unserved = (
@@ -139,6 +141,15 @@ class ClusterWatch:
         if (was and not self.is_cut_off) or before & healthy:
             log.info("cluster answers again", cluster=self.cluster.name, served=sorted(before & healthy))
             hint_recovered(Cluster._meta.label, self.cluster.pk)
+        if self.is_cut_off and not was:
+            self._tell_silence()
+
+    def _tell_silence(self) -> None:
+        """Let the cluster be looked at now, not at its next turn, and pages see what each stream says."""
+        log.info("cluster does not answer", cluster=self.cluster.name)
+        self.heartbeat()
+        leases.poke(Cluster, [self.cluster.pk])
+        hint_reconcile_of(Cluster._meta.label, self.cluster.pk)
 
     def _tell(self, changes: Sequence[Change]) -> None:
         """Poke whoever is interested. A poke that fails is made up for by the next resync of the row."""

@@ -16,6 +16,7 @@ from accounts.models import User
 from clusters import connections
 from clusters.kinds import KAI_SCHEDULING_SHARD, NODE
 from clusters.models import Cluster, Node
+from clusters.selectors import watch_state
 from clusters.watcher import cluster_watch, store, stream
 from clusters.watcher.cluster_watch import ClusterWatch
 from controlplane import jobs, tasks
@@ -170,6 +171,23 @@ def test_what_waits_for_a_kind_is_done_at_once_when_the_kind_is_served_again(
 
     assert far.shards() == ["far-pool"]
     assert NodePool.objects.get(name="far-pool").phase == "Ready"
+
+
+def test_a_cluster_that_answers_no_stream_any_more_is_looked_at_at_once(sides: tuple[Side, Side]) -> None:
+    near, far = sides
+    flushed(sides, lambda: all(stream.state.listed_at for side in sides for stream in side.watch.streams))
+    later = timezone.now() + timedelta(seconds=30)
+    Cluster.objects.update(phase="Connected", last_contact_at=timezone.now(), next_check_at=later)
+    far.api.fault("api-down")
+
+    until(lambda: [side.watch.note_recovery() for side in sides] and far.watch.is_cut_off, 20)
+
+    row = Cluster.objects.get(pk=far.row.pk)
+    assert row.next_check_at < later
+    assert watch_state(row).stale
+    tasks.reconcile_cluster(str(far.row.pk))
+    assert Cluster.objects.get(pk=far.row.pk).phase == "Disconnected"
+    assert Cluster.objects.get(pk=near.row.pk).next_check_at == later
 
 
 def test_what_failed_in_an_outage_is_done_at_once_when_the_cluster_answers_again(
