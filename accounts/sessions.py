@@ -32,9 +32,9 @@ def begin_session(request: HttpRequest, user: User) -> None:
     request.session.set_expiry(timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
 
 
-def is_idle(session: Mapping[str, Any], user: User) -> bool:
+def is_idle(session: Mapping[str, Any]) -> bool:
     """Whether nobody used it for the idle time that holds now. A query where it was not used within a minute."""
-    unused = time.time() - _seen(session, user)
+    unused = _unused(session)
     if unused < NOTED_SECONDS:
         return False
     minutes = idle_minutes()
@@ -48,19 +48,17 @@ class IdleSessionMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        user = request.user
-        if isinstance(user, User) and request.session.session_key:
-            if is_idle(request.session, user):
+        if request.user.is_authenticated and request.session.session_key:
+            if is_idle(request.session):
                 logout(request)
-            elif not _by_itself(request) and time.time() - _seen(request.session, user) >= NOTED_SECONDS:
+            elif not _by_itself(request) and _unused(request.session) >= NOTED_SECONDS:
                 request.session[SEEN] = int(time.time())
         return self.get_response(request)
 
 
-def _seen(session: Mapping[str, Any], user: User) -> float:
-    """When it was used last, in seconds of the epoch; a session of before this was noted, when its owner signed in."""
-    begun = user.last_login or user.created_at
-    return float(session.get(SEEN, begun.timestamp()))
+def _unused(session: Mapping[str, Any]) -> float:
+    """Seconds since it was used; 0 of one that was not begun here."""
+    return time.time() - session[SEEN] if SEEN in session else 0.0
 
 
 def _by_itself(request: HttpRequest) -> bool:

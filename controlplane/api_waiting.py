@@ -169,6 +169,8 @@ class WatchView(ObjectView):
         )
 
         def load() -> str | None:
+            if self.place is not None:
+                self.place.renew()
             try:
                 request.user = _still(request)
                 return encode(self._find(request, pk)[1]).decode()
@@ -215,7 +217,7 @@ def _still(request: Request) -> User:
     plain = request._request
     plain.session = type(plain.session)(plain.session.session_key)  # what was read of it says nothing of now
     user = get_user(plain)
-    if not isinstance(user, User) or is_idle(plain.session, user):
+    if not isinstance(user, User) or is_idle(plain.session):
         raise exceptions.NotAuthenticated
     return user
 

@@ -12,8 +12,11 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
+from core.database import bound_statements
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 _django = get_asgi_application()
+bound_statements(settings.DATABASES["default"], settings.STATEMENT_SECONDS)
 
 
 def _static_app() -> Starlette:

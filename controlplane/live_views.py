@@ -103,4 +103,4 @@ def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, 
 def _session_holds(user: User, session_key: str) -> bool:
     session = SessionStore(session_key).load()
     stored = session.get(HASH_SESSION_KEY, "")
-    return constant_time_compare(stored, user.get_session_auth_hash()) and not is_idle(session, user)
+    return constant_time_compare(stored, user.get_session_auth_hash()) and not is_idle(session)

@@ -114,6 +114,10 @@ RELIST_SECONDS = _number("MUSTER_RELIST_SECONDS", 600)
 LEASE_SECONDS = _number("MUSTER_LEASE_SECONDS", 120)
 # Of one person or access key, in each web process.
 API_REQUESTS_PER_MINUTE = _number("MUSTER_API_REQUESTS_PER_MINUTE", 6000)
+# At once, of one person or access key in all web processes; 0: any number.
+API_CONCURRENT_REQUESTS = _number("MUSTER_API_CONCURRENT_REQUESTS", 100)
+# How long one statement of a web process may take on PostgreSQL; 0: any time.
+STATEMENT_SECONDS = _number("MUSTER_STATEMENT_SECONDS", 30)
 # Of one account, in each web process; of one address five times as many.
 TOKENS_PER_MINUTE = _number("MUSTER_TOKENS_PER_MINUTE", 120)
 

@@ -1,10 +1,12 @@
-"""The connection to Redis or Valkey. It carries hints only, so a lost broker costs little time and raises nothing.
+"""The connection to Redis or Valkey. It carries hints and counts only: a lost broker costs little time, raises nothing.
 
 After a failure the broker counts as lost for a few seconds: no request waits for it more than once.
 """
 
 import time
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -60,6 +62,17 @@ def publish(channel: str, message: str) -> bool:
         note_lost(error, channel)
         return False
     return True
+
+
+def ask(question: Callable[[Redis], Any], what: str) -> Any:
+    """What the broker answers to `question`. None: it is lost, and was not asked `what`."""
+    if is_lost():
+        return None
+    try:
+        return question(_connection(settings.REDIS_URL))
+    except (RedisError, OSError) as error:
+        note_lost(error, what)
+        return None
 
 
 def is_alive() -> bool:

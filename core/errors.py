@@ -116,6 +116,19 @@ class DatabaseFailed(MusterError):
         super().__init__(_("The database cannot be used right now. Nothing was changed; try again in a few minutes."))
 
 
+class DatabaseTooSlow(MusterError):
+    """A statement took longer than it may: 503. What was asked for was not done."""
+
+    code = 503
+    reason = "DatabaseTooSlow"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("The database took too long, and the request was given up. Nothing was changed; try again in a moment.")
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """An object that a destructive act would hit, as it is listed before asking."""

@@ -13,7 +13,8 @@ from django.utils.deprecation import MiddlewareMixin
 
 from core.api import runai
 from core.api.errors import error_body
-from core.errors import DatabaseFailed, MusterError, NotFound, NotPermitted
+from core.database import was_given_up
+from core.errors import DatabaseFailed, DatabaseTooSlow, MusterError, NotFound, NotPermitted
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,7 @@ class ErrorPagesMiddleware(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if _is_databases(exception):
             log.error("database failed", path=request.path, error=str(exception))
-            exception = DatabaseFailed()
+            exception = DatabaseTooSlow() if was_given_up(exception) else DatabaseFailed()
         if not isinstance(exception, MusterError):
             return None
         request.refusal = exception.message  # type: ignore[attr-defined]  # for the audit log

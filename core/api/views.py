@@ -5,6 +5,7 @@ from typing import Any, NoReturn, TypeVar
 
 from django.db import transaction
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -12,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.api import idempotency, runai
+from core.api.concurrency import AtOnce, Place
 from core.api.json_rendering import FastJSONRenderer
 from core.api.matching import in_turn
 from core.api.queries import check_query
@@ -30,9 +32,23 @@ class ApiView(APIView):
     takes: Mapping[str, Any] = {}
     gives: Mapping[str, Any] = {}
     renderer_classes: Sequence[type[BaseRenderer]] = (FastJSONRenderer,)
-    throttle_classes = (RateLimit,)
+    throttle_classes = (RateLimit, AtOnce)
     rate_headers: Mapping[str, str] = {}
     claim: idempotency.Claim | None = None
+    place: Place | None = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The answer; the request's place among those that run at once is free when it is sent, or at once where there
+        is none but an error that nobody foresaw."""
+        answer = None
+        try:
+            answer = super().dispatch(request, *args, **kwargs)
+            return answer
+        finally:
+            if self.place is not None and answer is None:
+                self.place.release()
+            elif self.place is not None and answer is not None:
+                answer._resource_closers.append(self.place.release)  # type: ignore[attr-defined]  # called by its close()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """After who asks is known: the query is read whole; a POST with a key that was answered is not run again."""
