@@ -19,6 +19,7 @@ from clusters.models import Cluster
 from clusters.node_presenting import uncounted_words
 from clusters.selectors import WatchState, gpu_strip, stale_clusters
 from controlplane import health
+from controlplane.first_steps import first_steps
 from core.templatetags.quantities import gpus as in_words
 from core.templatetags.quantities import percent
 from metrics.figures import utilisation_figure
@@ -247,6 +248,7 @@ def context(user: User, cluster: Cluster | None) -> dict[str, Any]:
             "causes": causes,
             "waiting_gpus": sum((row.gpus for row in causes), Decimal(0)),
             "can_submit": has_right(user, "workloads:create"),
+            "steps": [] if phases else first_steps(user, cluster),
         }
     return shown
 

@@ -23,7 +23,7 @@ def utilisation_figure(lines: Sequence[Line], *, step: int) -> Figure:
         "height": 220,
         "margin": {"l": 40, "r": 12, "t": 8, "b": 28},
         "showlegend": len(lines) > 1,
-        "legend": {"orientation": "h", "y": 1.12, "x": 0},
+        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0},
         "hovermode": "x unified",
         "xaxis": {"type": "date", **_least_range(lines)},
         "yaxis": {"range": [0, 100], "ticksuffix": " %", "nticks": 5},

@@ -9,8 +9,9 @@ from django.utils import timezone
 from accounts.models import AccessRule, ScopeType
 from clusters.models import Cluster, Node, Pod
 from controlplane import overview
+from organizations.models import Department, Project
 from tests.conftest import make_user, make_user_with
-from topology.models import NodePool
+from topology.models import NetworkTopology, NodePool
 from workloads.models import Workload
 
 
@@ -168,7 +169,7 @@ def test_navigation_shows_only_what_may_be_opened(researcher, viewer, client_of)
 def test_the_page_costs_the_same_whatever_the_size_of_the_fleet(
     admin, fleet, default_pool, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(20) as few:
+    with django_assert_max_num_queries(21) as few:
         overview.context(admin, None)
     for i in range(40):
         node(fleet, f"n{i}")
@@ -176,7 +177,7 @@ def test_the_page_costs_the_same_whatever_the_size_of_the_fleet(
         NodePool.objects.create(cluster=fleet, name=f"pool-{i}", label_key="k", label_value=str(i))
     admin.__dict__.pop("_cached_access_rules", None)
 
-    with django_assert_max_num_queries(20) as many:
+    with django_assert_max_num_queries(21) as many:
         overview.context(admin, None)
 
     assert len(many) == len(few)
@@ -194,3 +195,38 @@ def test_a_rule_on_one_cluster_hides_the_others(fleet, cluster):
 
     assert figures(user)["GPUs in total"] == 24
     assert [row.cluster.name for row in overview.cluster_health(user, None)] == ["cluster-a"]
+
+
+def test_an_installation_without_work_shows_the_way_to_the_first_workload(admin, client_of, cluster):
+    client = client_of(admin)
+
+    def steps():
+        return [(step.title, step.done) for step in client.get("/").context["steps"]]
+
+    assert steps() == [
+        ("Connect a cluster", True),
+        ("Define a network topology", False),
+        ("Attach it to a node pool", False),
+        ("Make a department with quota", False),
+        ("Make a project with quota", False),
+        ("Submit a workload", False),
+    ]
+    pool = NodePool.objects.create(cluster=cluster, name="default")
+    pool.network_topology = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=["zone"])
+    pool.save()
+    department = Department.objects.create(cluster=cluster, name="research")
+    assert [done for _title, done in steps()] == [True, True, True, True, False, False]
+    project = Project.objects.create(cluster=cluster, department=department, name="first", namespace="runai-first")
+    assert steps() == []
+    assert b"No workload yet" in client.get("/").content
+    workload(project, pool, "one", "Running")
+    assert b"No workload yet" not in client.get("/").content
+
+
+def test_whoever_may_only_submit_is_shown_no_steps_of_others(cluster, client_of):
+    submitter = make_user_with("submitter", "dashboards-overview:read", "workloads:read", "workloads:create")
+
+    page = client_of(submitter).get("/")
+
+    assert page.context["steps"] == []
+    assert b"No workload yet" in page.content
