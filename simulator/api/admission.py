@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from simulator.api import dynamo_webhook, kai_webhooks
 from simulator.api.errors import forbidden
+from simulator.api.escalation import check_escalation
 from simulator.api.requests import WriteOptions
 from simulator.api.resources import Resource
 from simulator.api.store import CollectionName
@@ -19,7 +20,9 @@ _PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 
 
 def mutate(server: "Server", resource: Resource, new: Object, old: Object | None, options: WriteOptions) -> Object:
-    """Plugins that fill in: the priority of a new pod. Raises 403 for a class or service account that is not there."""
+    """Plugins that fill in: the priority of a new pod. Raises 403 for a class or service account that is not there, and
+    for a role that would grant what its author does not hold."""
+    check_escalation(server, resource, new, old, options.user)
     if resource.storage != PODS or old is not None:
         return new
     spec = new.get("spec") or {}

@@ -63,7 +63,7 @@ def rules_of(store: Store, user: User, namespace: str) -> Iterator[tuple[str, Ob
     for entry in store.collection(CLUSTER_ROLE_BINDINGS).entries.values():
         if _names(entry.object, user, ""):
             reason = f'RBAC: allowed by ClusterRoleBinding "{entry.key[1]}"'
-            for rule in _role_rules(store, entry.object, ""):
+            for rule in role_rules(store, entry.object, ""):
                 yield reason, rule
     if not namespace:
         return
@@ -72,11 +72,11 @@ def rules_of(store: Store, user: User, namespace: str) -> Iterator[tuple[str, Ob
         binding = bindings.entries[key].object
         if _names(binding, user, namespace):
             reason = f'RBAC: allowed by RoleBinding "{key[1]}/{namespace}"'
-            for rule in _role_rules(store, binding, namespace):
+            for rule in role_rules(store, binding, namespace):
                 yield reason, rule
 
 
-def _role_rules(store: Store, binding: Object, namespace: str) -> list[Object]:
+def role_rules(store: Store, binding: Object, namespace: str) -> list[Object]:
     reference = binding.get("roleRef") or {}
     name = reference.get("name", "")
     if reference.get("kind") == "Role":

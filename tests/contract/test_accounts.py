@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract.client import APPLY, MERGE, Api, until
+from tests.contract.client import APPLY, MERGE, Answer, Api, until
 from tests.contract.steps import config, widget
 
 RULES = [
@@ -178,3 +178,79 @@ def test_nobody_may_what_only_the_known_may(api: Api) -> None:
 def test_a_token_that_nobody_gave_out_is_refused_everywhere(api: Api, token: str) -> None:
     for path in ("configmaps", "/version", "/apis", "/openapi/v3", "/healthz"):
         assert api.call("GET", path, token=token).code == (401, "Unauthorized"), path
+
+
+RBAC = "rbac.authorization.k8s.io"
+GRANTING = [
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
+    {"apiGroups": [RBAC], "resources": ["roles", "rolebindings"], "verbs": ["create", "patch"]},
+]
+MORE = [
+    {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "list", "delete"]},
+    {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": ["a"], "verbs": ["get"]},
+]
+
+
+@pytest.fixture
+def granting(api: Api, robot: str) -> Api:
+    """The robot may read config maps, and write roles."""
+    assert api.call("PUT", "rbac/roles/robot", {"metadata": {"name": "robot"}, "rules": GRANTING}).status == 200
+    own = {"metadata": {"name": "own"}, "rules": GRANTING[:1]}
+    until(
+        lambda: api.call("POST", "rbac/roles", own, {"dryRun": "All"}, token=robot), lambda answer: answer.status == 201
+    )
+    return api
+
+
+def test_nobody_grants_what_they_do_not_hold(granting: Api, robot: str) -> None:
+    same = {"metadata": {"name": "same"}, "rules": GRANTING[:1]}
+    assert granting.call("POST", "rbac/roles", same, token=robot).status == 201
+
+    refused = [
+        granting.call("POST", "rbac/roles", {"metadata": {"name": "more"}, "rules": MORE}, token=robot),
+        granting.call("PATCH", "rbac/roles/same", {"rules": MORE}, type=MERGE, token=robot),
+    ]
+
+    groups = f'["system:serviceaccounts" "system:serviceaccounts:{granting.ns}" "system:authenticated"]'
+    said = (
+        f'is forbidden: user "system:serviceaccount:{granting.ns}:robot" (groups={groups}) is attempting to grant RBAC '
+        "permissions not currently held:\n"
+        '{APIGroups:[""], Resources:["configmaps"], Verbs:["delete"]}\n'
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list" "delete"]}\n'
+        '{APIGroups:["apps"], Resources:["deployments"], ResourceNames:["a"], Verbs:["get"]}'
+    )
+    assert [answer.code for answer in refused] == [(403, "Forbidden")] * 2
+    assert [answer.message for answer in refused] == [f'roles.{RBAC} "{name}" {said}' for name in ("more", "same")]
+
+
+def test_nobody_binds_a_role_that_grants_more_than_they_hold(granting: Api, robot: str) -> None:
+    granting.post("rbac/roles", {"metadata": {"name": "more"}, "rules": MORE})
+    subjects = [{"kind": "ServiceAccount", "name": "robot", "namespace": granting.ns}]
+
+    def bind(name: str, role: str) -> Answer:
+        reference = {"apiGroup": RBAC, "kind": "Role", "name": role}
+        body = {"metadata": {"name": name}, "roleRef": reference, "subjects": subjects}
+        return granting.call("POST", "rbac/rolebindings", body, token=robot)
+
+    refused = bind("escalating", "more")
+
+    assert bind("again", "robot").status == 201
+    assert refused.code == (403, "Forbidden")
+    assert "is attempting to grant RBAC permissions not currently held:\n" in refused.message
+    assert refused.message.startswith(f'rolebindings.{RBAC} "escalating" is forbidden: user ')
+
+
+@pytest.mark.parametrize(("verb", "path"), [("escalate", "roles"), ("bind", "rolebindings")])
+def test_who_may_escalate_or_bind_may_grant_everything(granting: Api, robot: str, verb: str, path: str) -> None:
+    granting.post("rbac/roles", {"metadata": {"name": "more"}, "rules": MORE})
+    rules = [*GRANTING, {"apiGroups": [RBAC], "resources": ["roles"], "verbs": [verb]}]
+    granting.call("PUT", "rbac/roles/robot", {"metadata": {"name": "robot"}, "rules": rules})
+    reference = {"apiGroup": RBAC, "kind": "Role", "name": "more"}
+    body = {"rules": MORE} if path == "roles" else {"roleRef": reference, "subjects": []}
+
+    answer = until(
+        lambda: granting.call("POST", f"rbac/{path}", {"metadata": {"name": "new"}, **body}, token=robot),
+        lambda answer: answer.status == 201,
+    )
+
+    assert answer.status == 201
