@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -50,6 +51,13 @@ def muster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Muster]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A Chromium; while there is one, this thread has an event loop that runs. Skips where none is installed."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("missing: Chromium")

@@ -1,7 +1,7 @@
 """The main job in a browser, as a newcomer does it: topology → node pool → quota → workload as a gang → utilisation."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,13 @@ def tab(cluster: Muster, chromium: Browser, console: Console) -> Iterator[Page]:
 
 
 def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
+    the_main_job(cluster, tab, log_is_shown, busy_gpus_are_those_of_the_workloads)
+
+
+def the_main_job(
+    cluster: Muster, tab: Page, log: Callable[[Page], None], utilisation: Callable[[Page, Muster], None]
+) -> None:
+    """From nothing to utilisation, and everything deleted. `log` and `utilisation` look for what nodes tell."""
     before = await_what_muster_makes_by_itself(cluster)
     define_the_topology(tab)
     attach_it_to_the_default_pool(tab)
@@ -71,7 +78,7 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
     expect(tab.get_by_text(re.compile("All pods stand in one rack"))).to_be_visible()
 
     tab.get_by_role("link", name="Logs", exact=True).click()
-    expect(tab.locator("#log")).not_to_be_empty()
+    log(tab)
 
     submit(tab, gang("too-large", REQUIRED))
     says_which_level_is_short(tab, cluster)
@@ -82,12 +89,16 @@ def test_the_main_job_in_a_browser(cluster: Muster, tab: Page) -> None:
     assert len(domains_of(cluster, pods, ZONE)) == 1
     expect(tab.get_by_text(re.compile("One rack was preferred and did not fit; it was loosened"))).to_be_visible()
     what_kubectl_changes_is_repaired_and_shown(tab, cluster)
-    busy_gpus_are_those_of_the_workloads(tab, cluster)
+    utilisation(tab, cluster)
 
     delete(tab, "loosened")
     delete(tab, "vllm-disagg")
     everything_goes(tab)
     await_nothing_left(cluster, before)
+
+
+def log_is_shown(tab: Page) -> None:
+    expect(tab.locator("#log")).not_to_be_empty()
 
 
 def phase(tab: Page) -> Locator:
