@@ -3,11 +3,12 @@
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from controlplane.logs import logging_config
 
@@ -64,17 +65,22 @@ def _database() -> dict[str, Any]:
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
         }
-    parts = urlsplit(url)
-    if parts.scheme not in ("postgres", "postgresql"):
-        raise ImproperlyConfigured(f"DATABASE_URL: scheme {parts.scheme!r} is not known, use postgresql://")
-    query = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
+    scheme = url.partition("://")[0]
+    if scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured(f"DATABASE_URL: scheme {scheme!r} is not known, use postgresql://")
+    try:
+        given = conninfo_to_dict(url)
+    except ProgrammingError as error:
+        said = str(error).strip()
+        # libpq quotes what it cannot read, which may be the password.
+        raise ImproperlyConfigured(
+            f"DATABASE_URL: {said if 'query parameter' in said else said.partition(':')[0]}."
+        ) from None
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": parts.path.lstrip("/"),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": unquote(query.get("host", parts.hostname or "")),
-        "PORT": str(parts.port or ""),
+        **{name: str(given.pop(part, None) or "") for name, part in names.items()},
+        "OPTIONS": given,  # sslmode and what else libpq knows
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
     }

@@ -10,7 +10,10 @@ def bound_statements(database: dict[str, Any], seconds: float) -> None:
     """Have PostgreSQL give up statements of this process after `seconds`; 0: never. Of `database`, an entry of
     `DATABASES`, before it is connected to. Workers and migrations take the time that they need."""
     if database["ENGINE"].endswith("postgresql") and seconds:
-        database["OPTIONS"] = {"options": f"-c statement_timeout={round(seconds * 1000)}"}
+        ours = f"-c statement_timeout={round(seconds * 1000)}"
+        given = database.get("OPTIONS") or {}
+        # What the URL says comes last, and holds.
+        database["OPTIONS"] = {**given, "options": " ".join(filter(None, (ours, given.get("options"))))}
 
 
 def was_given_up(error: Exception) -> bool:

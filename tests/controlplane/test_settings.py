@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from controlplane import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {
@@ -63,6 +66,7 @@ def test_an_external_database_means_production(tmp_path):
         ("MUSTER_TRUSTED_PROXIES", "-1", "MUSTER_TRUSTED_PROXIES='-1': give a whole number, 0 or more."),
         ("MUSTER_LOG_LEVEL", "loud", "MUSTER_LOG_LEVEL='LOUD': give DEBUG, INFO, WARNING or ERROR."),
         ("DATABASE_URL", "mysql://x/y", "DATABASE_URL: scheme 'mysql' is not known, use postgresql://"),
+        ("DATABASE_URL", "postgresql://u@h/m?sslmod=require", 'DATABASE_URL: invalid URI query parameter: "sslmod".'),
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(tmp_path, name, value, said):
@@ -72,6 +76,34 @@ def test_nonsense_is_refused_with_a_sentence(tmp_path, name, value, said):
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_all_that_the_address_of_the_database_says_reaches_it(monkeypatch):
+    monkeypatch.setenv(
+        "DATABASE_URL",
+        "postgresql://mus%40ter:p%2Fw@db.example:6432/fleet?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem",
+    )
+
+    database = settings._database()
+
+    connection = {name: database[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
+    assert connection == {
+        "NAME": "fleet", "USER": "mus@ter", "PASSWORD": "p/w", "HOST": "db.example", "PORT": "6432",
+    }  # fmt: skip
+    assert database["OPTIONS"] == {"sslmode": "verify-full", "sslrootcert": "/etc/ca.pem"}
+    monkeypatch.setenv("DATABASE_URL", "postgresql:///fleet?host=/run/postgresql")
+    assert (settings._database()["HOST"], settings._database()["PORT"]) == ("/run/postgresql", "")
+
+
+@pytest.mark.parametrize("address", ["u:sec%zzret@h/m", "u:sec%00ret@h/m", "u:secret@[::1/m", "u:secret@[::1]x/m"])
+def test_an_address_of_the_database_that_cannot_be_read_is_not_quoted(monkeypatch, address):
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://{address}")
+
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: ") as caught:
+        settings._database()
+
+    assert "sec" not in str(caught.value)
+    assert caught.value.__suppress_context__
 
 
 def test_a_machine_of_ones_own_gets_a_key_that_only_its_owner_reads(tmp_path):

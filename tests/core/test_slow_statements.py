@@ -61,3 +61,10 @@ def test_only_postgresql_is_bounded_and_only_where_a_time_is_set(engine, seconds
     database = {"ENGINE": engine}
     bound_statements(database, seconds)
     assert database.get("OPTIONS") == options
+
+
+def test_the_bound_is_added_to_what_the_address_of_the_database_says():
+    given = {"sslmode": "require", "options": "-c statement_timeout=5s"}
+    database = {"ENGINE": "django.db.backends.postgresql", "OPTIONS": given}
+    bound_statements(database, 30)
+    assert database["OPTIONS"] == {**given, "options": "-c statement_timeout=30000 -c statement_timeout=5s"}
