@@ -57,7 +57,14 @@ def is_ready(found: Sequence[Part]) -> bool:
 
 
 def notices() -> Sequence[str]:
-    """What people should know who wait for something: which part stands still, and what that means to them."""
+    """What people should know who wait for something: which part stands still, and what that means to them.
+
+    A database that takes no write comes alone: who cannot sign in it may well be running.
+    """
+    if _unwritable():
+        return [
+            gettext("The database takes no writes: what you see is what was there before, and nothing can be changed.")
+        ]
     found = []
     if not _process("worker").healthy:
         found.append(gettext("No worker runs: what is asked for is kept, and waits until one does."))

@@ -135,6 +135,18 @@ def test_field_report_76_the_overview_names_the_part_that_stands_still(admin, cl
     assert "does not answer: work goes on" not in text
 
 
+def test_a_database_that_takes_no_write_is_told_instead_of_the_parts_that_cannot_sign_in_it(db, tmp_path, monkeypatch):
+    if connection.vendor == "sqlite":
+        monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "gone.sqlite3"))
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+
+    (told,) = health.notices()
+
+    assert told.startswith("The database takes no writes")
+
+
 def test_the_simulated_cluster_of_up_is_a_part_that_leaves_the_rest_ready(db, broker_url, settings, tmp_path):
     beat("worker")
     beat("beat")
