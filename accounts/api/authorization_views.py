@@ -107,6 +107,7 @@ class PermittedScopesView(ApiView):
 
     gives: Mapping[str, Any] = {"post": dict[str, Scopes]}
     takes: Mapping[str, Any] = {"post": PermittedScopesQuestion}
+    asks_only = True
 
     def post(self, request: Request) -> Response:
         """Scopes by action; with `action`, only that one's are filled. Writes nothing."""

@@ -58,6 +58,17 @@ class InFlight(exceptions.APIException):
     wait = 1.0
 
 
+class AnswerLost(exceptions.APIException):
+    """The request was answered, and that answer cannot be read any more: 409. It is not run again by itself."""
+
+    status_code = 409
+    default_detail = (
+        "The request with this Idempotency-Key was carried out, but its answer cannot be given again: it was stored by "
+        "another version of Muster, or with another secret key. See what it made; ask for more with a new key."
+    )
+    default_code = "answer_lost"
+
+
 @dataclass
 class Claim:
     """The right to answer the one request of a key."""
@@ -90,13 +101,16 @@ class Claim:
 def begin(request: Request) -> Claim | Response | None:
     """What the request's key says: None without one, the stored answer, or the right to answer.
 
-    Raises `InvalidInput`, `KeyReused`, `InFlight`; `NotPermitted` where a right is missing that the answer took.
+    None too for a question, whose view `asks_only`: who repeats it is told what holds now. Raises `InvalidInput`,
+    `KeyReused`, `InFlight`, `AnswerLost`; `NotPermitted` where a right is missing that the answer took.
     """
     key = request.headers.get(HEADER)
     if key is None:
         return None
     if not 1 <= len(key) <= _MAX_LENGTH or not key.isascii() or not key.isprintable():
         raise InvalidInput.of(HEADER, "This is not a key", f"1 to {_MAX_LENGTH} printable ASCII characters")
+    if getattr((request.parser_context or {}).get("view"), "asks_only", False):
+        return None
     digest = _hash(subject_of(request).encode(), key.encode())
     claim, fingerprint = Claim(digest, uuid.uuid4()), _fingerprint(request)
     if _claim(claim, fingerprint):
@@ -149,7 +163,7 @@ def _replay(request: Request, stored: bytes) -> Response:
     try:
         status, data, headers, asked = json.loads(cipher(PURPOSE).decrypt(stored))
     except (InvalidToken, ValueError) as error:
-        raise KeyReused("The answer to this Idempotency-Key cannot be read any more. Take a new key.") from error
+        raise AnswerLost from error
     ask_again(request.user, asked)
     return Response(data, status=status, headers={**headers, REPLAYED: "true"})
 

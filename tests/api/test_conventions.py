@@ -7,13 +7,17 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from accounts.models import AccessRule
 from accounts.permissions import ADMINISTRATOR
 from core.api import rates
+from core.api.idempotency import PURPOSE
 from core.api.shapes import Count, conforming
 from core.models import IdempotentAnswer
+from core.sealing import cipher
 from organizations.models import Department, Project
 from organizations.quota_rows import ensure_quota_rows
 from tests.conftest import make_user
+from topology.models import NetworkTopology
 
 DEPARTMENTS = "/api/v1/org-unit/departments"
 
@@ -120,6 +124,35 @@ def test_what_is_stored_is_unreadable_without_the_secret_key(api, cluster, defau
     assert "build-1" not in row.digest
 
 
+@pytest.mark.parametrize("stored", [[201, {"name": "team"}, {}], None])
+def test_an_answer_of_another_version_or_secret_key_is_lost_and_the_request_not_run_again(
+    api, cluster, default_pool, stored
+):
+    """Before rights were kept with it, an answer had three parts."""
+    post(api, DEPARTMENTS, department(cluster), "build-1")
+    Department.objects.filter(name="team").delete()
+    IdempotentAnswer.objects.update(answer=cipher(PURPOSE).encrypt(json.dumps(stored).encode()) if stored else b"x")
+
+    again = post(api, DEPARTMENTS, department(cluster), "build-1")
+
+    assert (again.status_code, "was carried out" in again.json()["details"]) == (409, True)
+    assert not Department.objects.filter(name="team").exists()
+    IdempotentAnswer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert post(api, DEPARTMENTS, department(cluster), "build-1").status_code == 201
+
+
+def test_a_question_with_a_key_is_answered_anew(cluster, default_pool, client_of):
+    person = make_user("second", ADMINISTRATOR)
+    path, body = "/api/v1/authorization/permitted-scopes", {"resourceType": "department", "action": "create"}
+    first = post(client_of(person), path, body, "build-1").json()
+    AccessRule.objects.filter(user=person).delete()
+
+    again = post(client_of(person), path, body, "build-1")
+
+    assert (len(first["create"]["tenants"]), again.json()["create"]["tenants"]) == (1, [])
+    assert not IdempotentAnswer.objects.exists()
+
+
 @pytest.mark.parametrize("key", ["", "x" * 256, "ключ", "a\tb"])
 def test_keys_that_are_none_are_400_naming_the_header(api, cluster, default_pool, key):
     answer = post(api, DEPARTMENTS, department(cluster), key)
@@ -208,3 +241,13 @@ def test_an_answer_that_is_not_of_its_shape_is_given_and_logged(caplog):
     assert conforming(answer, Count) == answer
     assert "colour" in caplog.text
     caplog.clear()
+
+
+def test_the_etag_of_a_topology_is_the_one_that_its_deletion_wants(api, cluster):
+    topology = NetworkTopology.objects.create(cluster=cluster, name="dc", levels=["kubernetes.io/hostname"])
+    path = f"/api/v1/network-topologies/{topology.pk}"
+    read = api.get(path).headers["ETag"]
+    NetworkTopology.objects.update(generation=2)
+
+    assert api.delete(path, headers={"If-Match": read}).status_code == 412
+    assert api.delete(path, headers={"If-Match": api.get(path).headers["ETag"]}).status_code == 204

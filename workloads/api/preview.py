@@ -19,6 +19,7 @@ class WorkloadPreviewView(ApiView):
 
     gives: Mapping[str, Any] = {"post": PlacementPreview}
     takes: Mapping[str, Any] = {"post": Submission}
+    asks_only = True
 
     def post(self, request: Request) -> Response:
         """Verdict, gangs, nodes, distance, alternatives, queues; the body is that of `POST /api/v2/workloads`."""
