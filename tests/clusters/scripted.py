@@ -1,9 +1,12 @@
 """An API server that answers exactly what a test scripts: for what goes wrong on the wire."""
 
 import json
+import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -62,6 +65,35 @@ class Exchange:
         self.handler.close_connection = True
 
 
+class _Server(ThreadingHTTPServer):
+    """Ends with its connections, which clients keep open for their next request: no thread outlives it."""
+
+    daemon_threads = False
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[Any] = set()
+        super().__init__(("127.0.0.1", 0), handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up in the middle is what these tests are about."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def server_close(self) -> None:
+        for request in list(self._open):
+            with suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+        super().server_close()
+
+
 class ScriptedServer:
     """Answers the n-th request with the n-th answer of the script, and the last one from then on; over TLS where it is
     given certificates."""
@@ -90,14 +122,14 @@ class ScriptedServer:
                 pass
 
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(Handler)
         self.url = f"http{'s' if certificates else ''}://127.0.0.1:{self._server.server_port}"
         if certificates:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificates.certificate, certificates.key)
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._serving = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._serving.start()
 
     def hold(self, exchange: Exchange) -> None:
         """Keep the connection open and silent until the server closes."""
@@ -107,3 +139,4 @@ class ScriptedServer:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
+        self._serving.join()
