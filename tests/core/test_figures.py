@@ -1,6 +1,7 @@
 """Geometry of figures: widths that add up, marks in the right place, trees laid out by GPUs."""
 
 import pytest
+from django.template.loader import render_to_string
 
 from core.figures import Domain, Quota, fits, icicle, quota_bar, segments, sequence_step
 
@@ -108,3 +109,15 @@ def test_a_name_shows_where_it_fits_and_its_end_where_only_that_does() -> None:
     assert (box.domain.short, box.short_fits) == ("b1", "400")
     assert fits("2%", 7) == "never"
     assert fits("100%", 7) == "320"
+
+
+def test_the_whole_name_of_every_box_node_and_rack_is_in_its_tooltip_however_narrow() -> None:
+    racks = tuple(Domain(f"rack-b{n}", "", (Domain(f"gpu-b{n}-1", gpus=("free",) * 8),)) for n in range(1, 17))
+    tree = icicle([Domain("zone-b", "", racks)], levels=("zone", "rack", "node"))
+
+    drawn = render_to_string("components/icicle.html", {"tree": tree, "label": "tree"})
+
+    names = [*(box.domain.name for box in tree.boxes), *(node.domain.name for node in tree.nodes)]
+    names += [bracket.name for bracket in tree.brackets]
+    assert len(names) >= 33
+    assert [name for name in names if f"<title>{name}</title>" not in drawn] == []
