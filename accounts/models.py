@@ -48,6 +48,8 @@ class User(AbstractBaseUser, TimestampedModel):
     created_by = models.CharField(max_length=254, blank=True)
     # The password is a temporary one that was shown once: the first thing to do is to choose another.
     must_change_password = models.BooleanField(default=False)
+    # Until when that one opens anything; null for a password of one's own.
+    temporary_until = models.DateTimeField(null=True, blank=True)
     language = models.CharField(max_length=16, blank=True)
     # Tokens and sessions issued before this moment are refused.
     valid_from = models.DateTimeField(default=timezone.now)

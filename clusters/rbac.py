@@ -157,6 +157,11 @@ def token_command() -> str:
     return f"kubectl --namespace {NAMESPACE} get secret {ACCOUNT}-token --output go-template='{template}'"
 
 
+def install_commands() -> str:
+    """A script for who administers the cluster: applies the manifest, then prints the account's token."""
+    return f"kubectl apply --filename - <<'EOF'\n{rbac_manifest()}EOF\n{token_command()}\n"
+
+
 def cluster_rules() -> list[dict[str, list[str]]]:
     """The rules of the ClusterRole: each resource once, those of a group with the same verbs together."""
     verbs: dict[tuple[str, str], list[str]] = {}

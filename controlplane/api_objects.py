@@ -19,7 +19,7 @@ from organizations.api.shapes import DepartmentShape, ProjectShape
 from organizations.api.views import find_department, shown_department
 from topology.api.shapes import PoolShape, TopologyShape
 from topology.api.views import find_pool, pool_response
-from topology.api.wire import topology_json
+from topology.api.wire import topology_detail_json
 from topology.selectors.topologies import find_topology
 from workloads.api.shapes import WorkloadDetailed
 from workloads.api.views import find as find_workload
@@ -41,7 +41,7 @@ def topology(request: Request, pk: str) -> Found:
     found = find_topology(request.user, pk)
     if found.row is None:
         raise NotFound
-    return found.row, topology_json(found)
+    return found.row, topology_detail_json(found)
 
 
 def node_pool(request: Request, pk: str) -> Found:

@@ -35,12 +35,14 @@ class UserCreated(Shape):
     id: str
     username: str
     temp_password: str
+    temp_password_expires_at: str
 
 
 class TempPassword(Shape):
     """A password for the next sign-in, shown this once."""
 
     temp_password: str
+    temp_password_expires_at: str
 
 
 class PasswordChange(Shape):

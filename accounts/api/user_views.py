@@ -25,6 +25,7 @@ from core.api.shapes import Count
 from core.api.views import ApiView
 from core.errors import InvalidInput
 from core.filters import Filter
+from core.moments import rfc3339
 
 FILTERS = (
     Filter(key="username", label="username", lookup="email"),
@@ -71,7 +72,8 @@ class UserListView(ApiView):
 
         def create() -> dict[str, Any]:
             user, password = services.create_user(actor_of(request), email=email)
-            return {"id": str(user.pk), "username": user.email, "tempPassword": self.shown_once(password)}
+            shown = {"id": str(user.pk), "username": user.email, "tempPassword": self.shown_once(password)}
+            return {**shown, "tempPasswordExpiresAt": rfc3339(user.temporary_until)}
 
         return Response(self.write(create), status=201)
 
@@ -129,7 +131,8 @@ class UserPasswordView(ApiView):
         """It is shown this once."""
         user = find_person(request.user, user_id)
         password = self.write(lambda: services.reset_password(actor_of(request), user=user))
-        return Response({"tempPassword": self.shown_once(password)})
+        until = rfc3339(user.temporary_until)
+        return Response({"tempPassword": self.shown_once(password), "tempPasswordExpiresAt": until})
 
 
 class OwnPasswordView(ApiView):

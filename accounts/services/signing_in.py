@@ -19,7 +19,8 @@ SIGN_OUT = "sign-out"
 
 
 def verify_password(attempt: Attempt, password: str) -> User | None:
-    """The user with the attempt's e-mail and this password, or None: unknown, wrong and disabled look and take alike.
+    """The user with the attempt's e-mail and this password, or None: unknown, wrong, expired and disabled look and take
+    alike.
 
     Raises `TooManyFailures` before the password is looked at.
     """
@@ -28,6 +29,9 @@ def verify_password(attempt: Attempt, password: str) -> User | None:
     user = authenticate(username=email.strip().lower(), password=password)
     if not isinstance(user, User) or user.kind != UserKind.PERSON or not user.is_local:
         record_attempt(attempt, SIGN_IN, reason="wrong credentials")
+        return None
+    if user.temporary_until is not None and user.temporary_until <= timezone.now():
+        record_attempt(attempt, SIGN_IN, reason="the temporary password has expired")
         return None
     throttling.forgive(email, attempt.address)
     note_sign_in(attempt, user)

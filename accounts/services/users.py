@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from datetime import timedelta
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -20,11 +21,13 @@ from core.readable import is_readable
 
 _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
 TEMPORARY_BYTES = 15
+TEMPORARY_LIFETIME = timedelta(days=3)
 
 
 @transaction.atomic
 def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]:
-    """A local user and their temporary password, which is not stored and must be changed at the first sign-in."""
+    """A local user and their temporary password, which is not stored, must be changed at the first sign-in and opens
+    nothing after `User.temporary_until`."""
     require(actor.user, "users:create", TENANT)
     email = email.strip().lower()
     if len(email) > 254 or not _EMAIL.match(email):
@@ -35,6 +38,7 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user = User(email=email, name=name.strip()[:200], created_by=actor.user.email, must_change_password=True)
     user.set_password(password)
+    user.temporary_until = timezone.now() + TEMPORARY_LIFETIME
     with unless_taken(_("A user with this e-mail address exists already.")):
         user.save(force_insert=True)
     record(actor, "create", user, after={"email": email, "name": user.name, "password": SECRET})
@@ -51,8 +55,8 @@ def reset_password(actor: Actor, *, user: User) -> str:
         raise Conflict(_("The password of this person is kept by the identity provider."))
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user.set_password(password)
-    user.must_change_password = True
-    _end_everything(user, "password", "must_change_password")
+    user.must_change_password, user.temporary_until = True, timezone.now() + TEMPORARY_LIFETIME
+    _end_everything(user, "password", "must_change_password", "temporary_until")
     record(actor, "reset-password", user, after={"password": SECRET})
     return password
 
@@ -87,8 +91,8 @@ def change_own_password(actor: Actor, *, current: str, new: str) -> None:
     except ValidationError as error:
         raise InvalidInput([Fault("newPassword", message) for message in error.messages]) from error
     user.set_password(new)
-    user.must_change_password = False
-    _end_everything(user, "password", "must_change_password")
+    user.must_change_password, user.temporary_until = False, None
+    _end_everything(user, "password", "must_change_password", "temporary_until")
     record(actor, "reset-password", user, after={"password": SECRET})
 
 

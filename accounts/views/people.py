@@ -168,7 +168,8 @@ def _password_page(request: HttpRequest, user: User, password: str) -> HttpRespo
         request,
         {
             "title": _("Temporary password of %(name)s") % {"name": user.email},
-            "lead": _("It is shown only this once. At the first sign-in they choose another."),
+            "lead": _("It is shown only this once and expires on %(time)s. At the first sign-in they choose another.")
+            % {"time": f"{user.temporary_until:%Y-%m-%d %H:%M} UTC"},
             "secrets": [{"label": _("Password"), "value": password}],
             "back_url": reverse("accounts:user-detail", args=[user.pk]),
         },

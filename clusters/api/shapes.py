@@ -1,8 +1,10 @@
 """Shapes of clusters and nodes (`runai-openapi.json`: DisplayedCluster, Node)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from core.api.shapes import UNSET, Accepted, Encoded, Shape, UnsetType
+import msgspec
+
+from core.api.shapes import UNSET, Accepted, Encoded, Meta, Shape, UnsetType
 
 NodeStatus = Literal["Ready", "NotReady", "Unknown"]
 
@@ -147,3 +149,12 @@ class RemovalAccepted(Accepted):
     """A removal that goes on in the background; the dry run of a cleaning one says which workloads end."""
 
     impact: Encoded | UnsetType = UNSET
+
+
+class InstallInfo(Shape):
+    """The commands that give Muster its account in a cluster. There is no chart and no agent, and so no secret."""
+
+    installation_str: Annotated[str, Meta(examples=["kubectl apply --filename - <<'EOF'\n…\nEOF\n"])]
+    repository_name: str
+    chart_repo_url: str = msgspec.field(name="chartRepoURL")
+    client_secret: str

@@ -35,7 +35,7 @@ def test_a_person_is_made_with_a_password_that_is_shown_once(api):
 
     assert made.status_code == 201
     body = made.json()
-    assert set(body) == {"id", "username", "tempPassword"}
+    assert set(body) == {"id", "username", "tempPassword", "tempPasswordExpiresAt"}
     shown = call(api, "get", f"/v1/users/{body['id']}").json()
     assert (shown["username"], shown["isLocal"], shown["createdBy"]) == ("lin@example.org", True, "admin@example.org")
     assert body["tempPassword"] not in json.dumps(shown)

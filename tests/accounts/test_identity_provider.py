@@ -16,6 +16,7 @@ import pytest
 import urllib3
 from django.test import Client
 
+from accounts import tokens
 from accounts.identity_provider import ProviderFailed, joined
 from accounts.models import AccessRule, AuditEntry, ScopeType, User
 from accounts.permissions import has_right
@@ -140,6 +141,33 @@ def test_who_leaves_a_group_has_lost_its_rights_at_the_next_sign_in(provider):
     changed = AuditEntry.objects.get(action="update")
     assert (changed.before, changed.after) == ({"groups": ["ml-platform"]}, {"groups": []})
     assert (changed.path, changed.address) == ("/account/provider/return", "127.0.0.1")
+
+
+def test_tokens_of_who_leaves_a_group_open_nothing_of_its_after_the_next_sign_in(provider):
+    """Not those that they have, nor those that they are renewed to."""
+    AccessRule.objects.create(group="ml-platform", role="Viewer", scope_type=ScopeType.TENANT)
+    know(provider, "noa", email="noa@example.org", groups=["ml-platform"])
+    sign_in("noa")
+    pair = tokens.issue(User.objects.get(email="noa@example.org"))
+    before = status_with(pair.access)
+
+    know(provider, "noa", email="noa@example.org", groups=[])
+    sign_in("noa")
+    renewed = (
+        Client()
+        .post(
+            "/api/v1/token",
+            json.dumps({"grantType": "refresh_token", "refreshToken": pair.refresh}),
+            content_type="application/json",
+        )
+        .json()["accessToken"]
+    )
+
+    assert (before, status_with(pair.access), status_with(renewed)) == (200, 403, 403)
+
+
+def status_with(token):
+    return Client().get("/api/v1/clusters", headers={"Authorization": f"Bearer {token}"}).status_code
 
 
 def test_a_local_account_is_not_taken_over_by_its_address(provider, admin):

@@ -1,19 +1,23 @@
 """Every operation that the URL configuration has works: a read of what is there succeeds; each write's dry run is
 answered as the write and writes nothing, the write succeeds and is in the audit log, and a later GET shows its
-effect. An operation without its walk fails."""
+effect; a stream begins with its object. An operation without its walk fails."""
 
 import gzip
+import json
 import re
-from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.apps import apps
+from django.test import AsyncClient
 
+from accounts import tokens
 from accounts.models import AuditEntry
 from controlplane.api_list import served
 from core.api import runai
 from tests.api import walks_of_people, walks_of_resources
 from tests.api.conftest import NODE_UID, POD_UID
+from tests.api.test_waiting import run
 from tests.api.tour import AUTHORIZATION, CREDENTIALS, ORG, V1, WRITES, Tour, operation_of
 from workloads.models import Agreement, Prediction
 
@@ -32,15 +36,6 @@ QUERIES = {
     (f"{V1}/clusters", "/wait"): "for=phase=Connected&timeout=0",
     (f"{V1}/workloads", "/wait"): "for=phase=Running&timeout=0",
 }
-# They are walked elsewhere: a stream stays open.
-ELSEWHERE = {
-    "GET /api/v1/clusters/{}/watch": "test_waiting.py",
-    "GET /api/v1/network-topologies/{}/watch": "test_waiting.py",
-    "GET /api/v1/node-pools/{}/watch": "test_waiting.py",
-    "GET /api/v1/org-unit/departments/{}/watch": "test_waiting.py",
-    "GET /api/v1/org-unit/projects/{}/watch": "test_waiting.py",
-    "GET /api/v1/workloads/{}/watch": "test_waiting.py",
-}
 
 
 def operations():
@@ -49,7 +44,9 @@ def operations():
     return sorted(theirs.get(found, " ".join(found)) for found in served())
 
 
-READS = [operation for operation in operations() if operation.startswith("GET ") and operation not in ELSEWHERE]
+GETS = [operation for operation in operations() if operation.startswith("GET ")]
+STREAMS = [operation for operation in GETS if operation.endswith("/watch")]
+READS = [operation for operation in GETS if operation not in STREAMS]
 
 
 class Rehearsal(Tour):
@@ -104,9 +101,7 @@ def test_there_are_at_least_150_operations_of_run_ai():
 
 def test_each_write_has_its_walk_and_each_walk_its_write():
     writes = {o for o in operations() if not o.startswith("GET ")}
-    assert writes - ELSEWHERE.keys() == WRITES.keys()
-    assert ELSEWHERE.keys() <= set(operations())
-    assert all((Path(__file__).parent / name).exists() for name in ELSEWHERE.values())
+    assert writes == WRITES.keys()
 
 
 @pytest.mark.parametrize("operation", sorted(WRITES))
@@ -129,6 +124,26 @@ def test_a_read_of_what_is_there_succeeds(tour, operation):
 
     assert answer.status_code in (200, 207), (answer.status_code, answer.content)
     assert answer.content
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("operation", STREAMS)
+def test_a_stream_begins_with_the_object_as_its_get_shows_it(tour, admin, operation):
+    path = filled(tour, operation.removeprefix("GET "))
+    client, bearer = AsyncClient(), {"Authorization": f"Bearer {tokens.issue(admin).access}"}
+
+    async def first():
+        answer = await client.get(path, headers=bearer)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/event-stream")
+        event = await anext(answer.streaming_content)
+        await answer.streaming_content.aclose()
+        await sync_to_async(answer.close)()
+        return event.decode()
+
+    told = run(first)
+    assert told.startswith("data: ")
+    assert told.endswith("\n\n")
+    assert json.loads(told.removeprefix("data: ")) == tour("GET", path.removesuffix("/watch"))
 
 
 def filled(tour, template):

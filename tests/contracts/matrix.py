@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.test import Client
 
-from tests.contracts.urlconf import Route, path_of, routes
+from tests.contracts.urlconf import Route, path_of, routes, streams
 
 TABLE = Path(__file__).with_name("matrix.txt")
 PEOPLE = ("anonymous", "no-rule", "other-department", "viewer", "researcher", "department-admin", "admin")
@@ -50,7 +50,7 @@ QUERIES = {
 def rows(cast: Mapping[str, Any], clients: Mapping[str, Client]) -> Iterator[tuple[str, str]]:
     """(`METHOD name`, statuses) of every URL and method that is there; each request is undone."""
     admin = clients[PEOPLE[-1]]
-    for route in routes():
+    for route in [*routes(), *streams()]:
         for method in METHODS if route.is_api else METHODS[:2]:
             # Whether there is such a method does not depend on who asks.
             if (told := ask(admin, method, route, cast)) in ABSENT:

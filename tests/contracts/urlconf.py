@@ -50,6 +50,11 @@ class Route:
         return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda place: str(others.get(place[1], pk)), self.pattern)
 
 
+def streams() -> list[Route]:
+    """The API's streams of objects: whoever reads one must bound it."""
+    return [route for route in _walk(get_resolver().url_patterns, "", "") if route.name.endswith("-watch")]
+
+
 def routes() -> list[Route]:
     """All routes but the streams."""
     return [route for route in _walk(get_resolver().url_patterns, "", "") if route.name not in STREAMS]

@@ -114,7 +114,9 @@ class TopologyView(ApiView):
     def get(self, request: Request, topology_id: str) -> Response:
         """The topology, with what is wrong with its levels on the nodes."""
         require(request.user, "network-topologies:read")
-        return Response(wire.topology_detail_json(find_topology(request.user, topology_id)))
+        found = find_topology(request.user, topology_id)
+        shown = wire.topology_detail_json(found)
+        return tagged(found.row or shown, shown)
 
     def delete(self, request: Request, topology_id: str) -> Response:
         """Ask for deletion. 409 while pools use it, and for one that was made in the cluster."""
