@@ -45,6 +45,9 @@ if (palette) {
     if (step) {
       event.preventDefault();
       mark(current() + step);
+    } else if (event.key === "Escape") {
+      event.preventDefault(); // the field would keep it for itself, to be emptied first
+      palette.close();
     } else if (event.key === "Enter") {
       event.preventDefault();
       results()[Math.max(0, current())]?.click();
