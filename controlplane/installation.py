@@ -19,7 +19,7 @@ from controlplane import health, jobs, prepare, processes, simulated
 from controlplane.celery import app
 from controlplane.prepare import CannotStart
 from controlplane.reconcilers import RECONCILERS
-from controlplane.simulated import DefaultCluster
+from controlplane.simulated import DefaultCluster, Whereabouts
 from controlplane.supervisor import Child, Say, Supervisor
 from core import broker, leases
 from core.catalogues import compile_catalogue
@@ -48,6 +48,7 @@ class Installation:
         self._say = say
         self._lock: IO[str] | None = None
         self._supervisor: Supervisor | None = None
+        self._whereabouts: Whereabouts | None = None
 
     def start(self) -> None:
         """Bring everything up and wait until it is ready. Raises `CannotStart`."""
@@ -67,7 +68,9 @@ class Installation:
         administrator, password = prepare.ensure_administrator()
         web = supervisor.start(Child("web", processes.web(self._host, self._port)))
         self._await(supervisor, cluster, default.is_ready)
-        simulated.register(default.kubeconfig, administrator, name=default.name)
+        whereabouts = Whereabouts(default, administrator)
+        whereabouts.register()
+        self._whereabouts = whereabouts
         self._start_workers(supervisor)
         self._await(supervisor, web, lambda: _answers(self._port, "/healthz", self._host))
         if self._holding.seed:
@@ -77,9 +80,11 @@ class Installation:
         self._greet(administrator.email, password, time.monotonic() - began)
 
     def look_after(self) -> None:
-        """Call this often: it restarts what died."""
+        """Call this often: it restarts what died, and finds the default cluster where it is then."""
         if self._supervisor is not None:
             self._supervisor.look_after()
+        if self._whereabouts is not None:
+            self._whereabouts.follow()
 
     def stop(self) -> None:
         """End every process that was started, and give the data directory free."""

@@ -1,12 +1,14 @@
 """The default cluster of a machine of one's own, simulated or real: its process, its registration, its examples."""
 
+import contextlib
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import DatabaseError, connection
 
 from accounts.audit import Actor
 from accounts.models import User
@@ -18,6 +20,7 @@ from clusters.names import DEFAULT_NODE_POOL
 from controlplane import processes
 from controlplane.prepare import CannotStart, free_port
 from controlplane.processes import Command
+from core.errors import MusterError
 from topology.models import NodePool
 
 SIMULATED, REAL = "simulated", "real"
@@ -73,13 +76,51 @@ def port(data_dir: Path) -> int:
 
 def register(kubeconfig: Path, administrator: User, *, name: str = SIMULATED) -> Cluster:
     """Make the cluster known under its name, or tell Muster where it is now."""
-    actor = Actor(administrator, "command")
-    access = read_kubeconfig(kubeconfig.read_text())
     cluster = Cluster.objects.filter(name=name).first()
-    if cluster is None:
-        return services.register_cluster(actor, name=name, access=access)
-    same = cluster.server == access.server and decrypt(cluster.credential) == access.credential
-    return cluster if same else services.update_credential(actor, cluster, access=access)
+    if cluster is not None:
+        return _found_at(cluster, kubeconfig, administrator)
+    access = read_kubeconfig(kubeconfig.read_text())
+    return services.register_cluster(Actor(administrator, "command"), name=name, access=access)
+
+
+def _found_at(cluster: Cluster, kubeconfig: Path, administrator: User) -> Cluster:
+    access = read_kubeconfig(kubeconfig.read_text())
+    if cluster.server == access.server and decrypt(cluster.credential) == access.credential:
+        return cluster
+    return services.update_credential(Actor(administrator, "command"), cluster, access=access)
+
+
+@dataclass(slots=True)
+class Whereabouts:
+    """Follows the default cluster: one whose process died and was started again may listen on other ports."""
+
+    default: DefaultCluster
+    administrator: User
+    registered: int = field(default=0, init=False)  # when the kubeconfig that Muster goes by was written, in ns
+
+    def register(self) -> None:
+        """Make the cluster known."""
+        written = self.default.kubeconfig.stat().st_mtime_ns
+        register(self.default.kubeconfig, self.administrator, name=self.default.name)
+        self.registered = written
+
+    def follow(self) -> None:
+        """Tell Muster where the cluster is once its kubeconfig was written anew; call this often.
+
+        What cannot be read or stored yet is tried again at the next call. A cluster that somebody removed stays so.
+        """
+        with contextlib.suppress(OSError, MusterError):
+            written = self.default.kubeconfig.stat().st_mtime_ns
+            if written == self.registered:
+                return
+            try:
+                cluster = Cluster.objects.filter(name=self.default.name, deletion_requested_at=None).first()
+                if cluster is not None:
+                    _found_at(cluster, self.default.kubeconfig, self.administrator)
+            except DatabaseError:
+                connection.close()  # the next call connects anew
+            else:
+                self.registered = written
 
 
 def is_observed(name: str) -> bool:
