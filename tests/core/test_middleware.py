@@ -169,8 +169,28 @@ def test_a_write_that_the_database_refuses_is_503_with_what_became_of_it(admin, 
     assert "Nothing was changed" in page.content.decode()
 
 
+# More than a value may hold, and nested deeper than the stack is: SQLSTATE 54000 and 54001.
+BEYOND_LIMITS = ["SELECT repeat('x', 1100000000)", "SELECT " + "+".join(["1"] * 200_000)]
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="only on PostgreSQL")
+@pytest.mark.parametrize(("statement", "sqlstate"), [*zip(BEYOND_LIMITS, ["54000", "54001"], strict=True)])
+def test_a_statement_beyond_its_bounds_fails_as_if_the_database_did(db, statement, sqlstate):
+    """What the next test is about: the driver calls it an OperationalError, as it does a server that is away."""
+    with pytest.raises(OperationalError) as failed, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+
+    assert failed.value.__cause__.sqlstate == sqlstate
+
+
 @pytest.mark.parametrize(
-    "statement", ["SELECT 1 FROM no_such_table", "SELECT no_such_column FROM clusters_cluster", "SELECT FROM WHERE"]
+    "statement",
+    [
+        "SELECT 1 FROM no_such_table",
+        "SELECT no_such_column FROM clusters_cluster",
+        "SELECT FROM WHERE",
+        *(BEYOND_LIMITS if connection.vendor == "postgresql" else ()),
+    ],
 )
 def test_a_wrong_statement_is_an_error_of_ours_and_not_the_databases(admin, client_of, monkeypatch, statement):
     """A missing table or column stays missing: nobody is told to try again in a few minutes."""
