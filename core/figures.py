@@ -19,8 +19,8 @@ CELLS = 34
 BRACKET = 22
 _GAPS = (0.8, 0.4, 0.25)
 # Widths of a figure, in pixels, from which words may be shown; and what a letter of the smallest type takes.
-_FITS = (320, 400, 480, 560, 680, 800, 920, 1040, 1160)
-_LETTER = 7
+_FITS = (320, 360, 400, 440, 480, 560, 680, 800, 920, 1040, 1160)
+_LETTER = 6.4
 _MAX_NODES = 120
 _MAX_CELLS = 1000
 

@@ -104,9 +104,9 @@ def test_a_name_shows_where_it_fits_and_its_end_where_only_that_does() -> None:
     racks = tuple(Domain(f"rack-b{n}", "", (Domain(f"gpu-b{n}-1", gpus=("free",) * 8),)) for n in range(1, 17))
     box = icicle([Domain("zone-b", "", racks)]).boxes[1]
 
-    # 5.9 % of the figure each: 57 px for seven letters of 7 px, 22 px for two
-    assert (box.domain.name, box.name_fits) == ("rack-b1", "1040")
-    assert (box.domain.short, box.short_fits) == ("b1", "400")
+    # 5.9 % of the figure each: 53 px for seven letters and the frame, 21 px for two
+    assert (box.domain.name, box.name_fits) == ("rack-b1", "920")
+    assert (box.domain.short, box.short_fits) == ("b1", "360")
     assert fits("2%", 7) == "never"
     assert fits("100%", 7) == "320"
 
