@@ -23,6 +23,9 @@ register = template.Library()
 # The first word of a message, where it is a plain one: "it reads …", not "nvidia.com/v1beta1 has no …".
 _PLAIN_WORD = re.compile(r"[a-z]+ ")
 
+# Within this distance an hour and minute says which day is meant, on both sides of midnight.
+_SAME_DAY = timedelta(hours=12)
+
 # Phase → icon, CSS class, word. The keys are Run:ai's phases and cluster states, and those of our objects.
 PHASES: Mapping[str, tuple[str, str, str | Promise]] = {
     "Running": ("circle-check", "running", _("Running")),
@@ -116,9 +119,14 @@ def ago(moment: datetime | None) -> SafeString:
 
 @register.simple_tag
 def moment(value: datetime | None, kind: str = "time") -> SafeString:
-    """A moment in the viewer's time zone (UTC without script); `kind` is `time`, `date` or `datetime`."""
+    """A moment in the viewer's time zone (UTC without script); `kind` is `time`, `date` or `datetime`.
+
+    A `time` that may be of another day than the viewer's has its date too: yesterday's figure is not taken for today's.
+    """
     if value is None:
         return _nothing()
+    if kind == "time" and abs(now() - value) > _SAME_DAY:
+        kind = "datetime"
     form = {"time": "%H:%M:%S UTC", "date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M UTC"}[kind]
     return _time(value, value.astimezone(UTC).strftime(form), kind)
 

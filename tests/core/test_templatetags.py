@@ -97,11 +97,19 @@ def test_a_span_has_at_most_two_units(span: timedelta, text: str) -> None:
 
 
 def test_a_moment_is_machine_readable_with_utc_in_the_tooltip() -> None:
-    noon = datetime(2026, 11, 24, 15, 2, 31, tzinfo=UTC)
+    moment = datetime.now(UTC) - timedelta(hours=11)
 
-    assert render("{% moment noon %}", noon=noon) == (
-        '<time datetime="2026-11-24T15:02:31Z" title="2026-11-24 15:02:31 UTC" data-time="time">15:02:31 UTC</time>'
+    assert render("{% moment moment %}", moment=moment) == (
+        f'<time datetime="{moment:%Y-%m-%dT%H:%M:%SZ}" title="{moment:%Y-%m-%d %H:%M:%S} UTC" data-time="time">'
+        f"{moment:%H:%M:%S} UTC</time>"
     )
+
+
+@pytest.mark.parametrize("moment", [datetime(2001, 11, 24, 15, 2, 31, tzinfo=UTC), datetime(2099, 1, 1, tzinfo=UTC)])
+def test_a_moment_of_another_day_is_not_shown_as_todays(moment: datetime) -> None:
+    drawn = render("{% moment moment %}", moment=moment)
+
+    assert f'data-time="datetime">{moment:%Y-%m-%d %H:%M} UTC</time>' in drawn
 
 
 @pytest.mark.parametrize(
