@@ -22,6 +22,7 @@ from tests.bench.differential_rows import differential_rows
 from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
 from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
 from tests.bench.pool_rows import pool_rows
+from tests.bench.real_rows import real_rows
 
 SIZES = {"pull-request": 500, "large": 5000}
 """Nodes; there are ten pods to a node, and the small size beside it is a tenth."""
@@ -127,6 +128,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "api": lambda run: api_rows(run.directory),
     "contract": lambda run: differential_rows(),
     "pools": lambda run: pool_rows(run.directory, (run.small, run.nodes)),
+    "real": lambda run: real_rows(run.directory, run.redis_url),
 }
 
 

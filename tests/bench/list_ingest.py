@@ -24,14 +24,16 @@ class _Page(msgspec.Struct):
 
 
 def store_pages(served: dict[str, Any], directory: Path, path: str = "/api/v1/pods") -> int:
-    """The pages of a list as they come over the wire, a file each; how many bytes."""
+    """The pages of a list as they come over the wire, a file each; how many bytes. Over TLS where `served` names the
+    authority."""
     directory.mkdir(parents=True)
-    pool = urllib3.PoolManager()
+    address = served["secure" if "authority" in served else "plain"]
+    pool = urllib3.PoolManager(ca_certs=served.get("authority"))
     headers = {"Authorization": f"Bearer {served['token']}"}
     more, size, number = "", 0, 0
     while True:
         fields = {"limit": "500"} | ({"continue": more} if more else {})
-        content = pool.request("GET", served["plain"] + path, fields=fields, headers=headers).data
+        content = pool.request("GET", address + path, fields=fields, headers=headers).data
         (directory / f"{number:04d}.json").write_bytes(content)
         size, number = size + len(content), number + 1
         more = msgspec.json.decode(content, type=_Page).metadata.more
@@ -40,10 +42,10 @@ def store_pages(served: dict[str, Any], directory: Path, path: str = "/api/v1/po
 
 
 class ListIngest:
-    """Our ingest of one cluster's pods, in turns with whatever it is compared with."""
+    """Our ingest of one cluster's pods, in turns with whatever it is compared with; `kubectl` is one for its server."""
 
-    def __init__(self, kubeconfig: Path, environment: Environment) -> None:
-        self.kubeconfig, self.environment = kubeconfig, environment
+    def __init__(self, kubeconfig: Path, environment: Environment, kubectl: Path = KUBECTL) -> None:
+        self.kubeconfig, self.environment, self.kubectl = kubeconfig, environment, kubectl
         self.cpu: dict[str, list[float]] = {"floor": [], "ours": [], "plain": [], "kubectl": [], "official": []}
         self.changed: list[int] = []
 
@@ -96,7 +98,7 @@ class ListIngest:
         self.cpu[name].append(used.said["cpu"])
 
     def _kubectl(self, *arguments: str) -> Used:
-        command = [str(KUBECTL), "--kubeconfig", str(self.kubeconfig), *arguments]
+        command = [str(self.kubectl), "--kubeconfig", str(self.kubeconfig), *arguments]
         variables = self.environment.variables() | {"HOME": str(self.environment.data_dir)}
         return run_command(command, variables, json_line=False)
 

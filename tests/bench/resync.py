@@ -55,7 +55,7 @@ def main(kubeconfig: Path) -> None:
     product.sync(watch)
     broker.take()
     statements.take()
-    version = _version(cluster)
+    version, quiet_from = _version(cluster), timezone.now()
     for stream in watch.streams:
         if stream.state.served:
             stream.relist()
@@ -63,6 +63,7 @@ def main(kubeconfig: Path) -> None:
     said["again"] = {**statements.take(), **broker.take(), "kubernetes": _version(cluster) - version}
     said["reconciled"] = _reconcile_again(cluster, broker, statements, version)
     said |= {"nodes": Node.objects.count(), "pods": Pod.objects.count(), "peak": memory("VmHWM")}
+    said["quietFrom"] = f"{quiet_from:%Y-%m-%dT%H:%M:%S.%fZ}"  # as audit logs write times
     said["defined"] = sum(each.model._default_manager.count() for each in RECONCILERS)
     watch.stop()
     print(json.dumps(said))

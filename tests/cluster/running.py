@@ -40,12 +40,14 @@ class DidNotStart(Exception):
 
 @dataclass
 class RealCluster:
-    """Processes and data below `directory`. `controllers` is the controller manager's list; "" starts none."""
+    """Processes and data below `directory`. `controllers` is the controller manager's list; "" starts none. Nodes
+    renew leases of `lease_seconds`; 0: they have none."""
 
     directory: Path
     controllers: str = CONTROLLERS
     extra: Sequence[str] = ()
     token: str = ""
+    lease_seconds: int = 40
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     _commands: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -226,7 +228,7 @@ class RealCluster:
         return [
             str(binaries.KWOK.path), f"--kubeconfig={self.kubeconfig}",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--cidr=10.0.0.1/24",
-            f"--node-ip={HOST}", "--node-lease-duration-seconds=40",
+            f"--node-ip={HOST}", f"--node-lease-duration-seconds={self.lease_seconds}",
             f"--server-address={HOST}:{self.ports['kwok']}",
             *(f"--config={path}" for path in sorted(binaries.stages().iterdir())),
         ]  # fmt: skip
