@@ -100,3 +100,33 @@ def test_templates_hold_no_inline_script_style_or_handler(path):
     # Autoescape does not protect an attribute without quotes.
     unquoted = re.sub(r'"[^"]*"', '""', re.sub(r"{%.*?%}", "", text, flags=re.DOTALL))
     assert re.findall(r"<[a-z][^<>]*\s[\w-]+={{", unquoted) == []
+
+
+# By mark: the folders where `make test-all` looks for it. Elsewhere it would never be run.
+FOLDERS_OF_MARKS = {
+    "stack": {"tests/stack"},
+    "faults": {"tests/stack", "tests/faults"},
+    "cluster": {"tests/cluster", "tests/clusters", "tests/contract"},
+}
+
+
+def misplaced(path: str, text: str) -> list[str]:
+    """The marks in a file that stand where no command of the Makefile looks for them."""
+    folder = "/".join(path.split("/")[:2])
+    found = sorted(set(re.findall(r"\bmark\.(\w+)", text)))
+    return [mark for mark in found if folder not in FOLDERS_OF_MARKS.get(mark, {folder})]
+
+
+def test_a_mark_stands_only_where_its_tests_are_run():
+    wrong = {name(path): marks for path in tracked("tests/*.py") if (marks := misplaced(name(path), path.read_text()))}
+    assert wrong == {}
+    assert misplaced("tests/core/test_x.py", "@pytest.mark" + ".stack\n@pytest.mark" + ".long") == ["stack"]
+    assert misplaced("tests/faults/test_x.py", "pytestmark = pytest.mark" + ".stack") == ["stack"]
+
+
+def test_the_makefile_looks_for_marks_in_those_folders():
+    commands = re.findall(r'-m "([^"]+)"((?: tests/\w+)*)', (ROOT / "Makefile").read_text())
+    for mark, folders in FOLDERS_OF_MARKS.items():
+        wanted = re.compile(rf"(?<!not )\b{mark}\b")
+        looked = {folder for words, where in commands if wanted.search(words) for folder in where.split()}
+        assert folders <= looked, mark

@@ -54,8 +54,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         if user is not None:
             begin_session(request, user)
             return redirect(_next(request))
-        text = _("This e-mail and password do not belong together, or the account is disabled.")
-        form.add_error(None, f"{text} {_('A temporary password that has expired opens nothing: ask for another.')}")
+        form.add_error(None, _("This e-mail and password do not belong together, or the account is disabled."))
+        form.add_error(None, _("A temporary password that has expired opens nothing: ask for another."))
     status = 422 if request.method == "POST" else 200
     answer = render(request, "accounts/login.html", _context(request, form), status=status)
     if request.method != "POST" and LOCAL not in request.GET and security.goes_to_provider():
