@@ -50,7 +50,11 @@ def distribution_figure(tenths: Mapping[str, int], labels: Mapping[str, str]) ->
         "marker": {"color": colours},
         "hovertemplate": "%{x}: %{y}<extra></extra>",
     }
-    layout = {"height": 220, "margin": {"l": 40, "r": 12, "t": 8, "b": 28}, "xaxis": {"type": "category", "automargin": True}}
+    layout = {
+        "height": 220,
+        "margin": {"l": 40, "r": 12, "t": 8, "b": 28},
+        "xaxis": {"type": "category", "automargin": True},
+    }
     return {"data": [bars], "layout": layout}
 
 
