@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
 
-MAX_WAITING = 2000
+MAX_WAITING = 1000
 MAX_TOMBSTONES = 20_000
 
 
