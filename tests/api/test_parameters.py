@@ -11,7 +11,10 @@ from core.api import runai
 from tests.api import conformance
 
 # Parameters of Run:ai that change nothing here; the document says why of each.
-WITHOUT_EFFECT = {"force", "verbosity", "statusInfo", "usageInfo", "includeDeleted", "filter"}
+WITHOUT_EFFECT = {
+    "force", "verbosity", "statusInfo", "usageInfo", "includeDeleted", "filter", "version", "remoteClusterUrl", "cloud",
+    "clusterip", "format",
+}  # fmt: skip
 
 
 def shaped(path):
