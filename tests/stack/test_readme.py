@@ -3,10 +3,13 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.stack.installation import Muster, wait_until
 from tests.stack.readme import kubectl_lines, typed
 
 
+@pytest.mark.long
 def test_the_readmes_kubectl_lines_work_on_the_simulated_cluster(muster: Muster, tmp_path: Path) -> None:
     kubectl = Path(sys.executable).parent / "kubectl"
     wait_until(lambda: muster.objects("queues.scheduling.run.ai"), "the default department's queue")
