@@ -11,6 +11,7 @@ from tests.api.conftest import MANIFEST, NODE_UID
 from tests.api.walks_of_resources import SPECS
 
 _number = itertools.count()
+NAME = re.compile(r"(?m)^  name: .*$")
 MANIFEST_TEXT = base64.b64encode(MANIFEST.encode()).decode()
 
 
@@ -109,9 +110,11 @@ def _agree(body: Any, template: str, values: Mapping[str, Callable[[], Any]]) ->
         body.update(server="https://k8s.example.org", token="t", certificateAuthority=None, kubeconfig=None)
     elif template.endswith(("/preview", "/v2/workloads")) or "/v2/workloads/" in template:
         body.pop("manifest", None)
-        placed = {"projectId": values["projectId"]()}
-        body["metadata"] = placed if "{" in template else {**placed, "name": values["name"]()}
+        body["metadata"] = {"projectId": values["projectId"]()}
         body["manifestBase64Encoded"] = MANIFEST_TEXT
+        if "{" not in template:
+            name = body["metadata"]["name"] = values["name"]()
+            body["manifestBase64Encoded"] = base64.b64encode(NAME.sub(f"  name: {name}", MANIFEST, 1).encode()).decode()
     elif "/credentials/" in template:
         kind = template.split("/credentials/")[1].partition("/")[0]
         body["spec"] = SPECS[kind]

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.core.signals import request_finished
+from django.db import close_old_connections, transaction
 from django.test import Client
 
 from tests.contracts.urlconf import Route, path_of, routes, streams
@@ -73,12 +74,19 @@ def ask(client: Client, method: str, route: Route, cast: Mapping[str, Any]) -> i
         else:
             answer = client.post(path, BODIES.get(route.name, {}))
         if answer.streaming:
-            answer.close()
+            _leave(answer)
         transaction.set_rollback(True)
     client.cookies.clear()
     if kept:
         client.cookies["sessionid"] = kept
     return int(answer.status_code)
+
+
+def _leave(stream: Any) -> None:
+    """End a stream, and keep the test's connection to the database: Django's client spares it for other answers."""
+    request_finished.disconnect(close_old_connections)
+    stream.close()
+    request_finished.connect(close_old_connections)
 
 
 def expected() -> dict[str, str]:

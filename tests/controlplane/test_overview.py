@@ -177,7 +177,7 @@ def test_the_page_costs_the_same_whatever_the_size_of_the_fleet(
         NodePool.objects.create(cluster=fleet, name=f"pool-{i}", label_key="k", label_value=str(i))
     admin.__dict__.pop("_cached_access_rules", None)
 
-    with django_assert_max_num_queries(21) as many:
+    with django_assert_max_num_queries(22) as many:
         overview.context(admin, None)
 
     assert len(many) == len(few)
