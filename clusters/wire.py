@@ -149,6 +149,26 @@ class PodObject(msgspec.Struct, gc=False):
     status: PodStatus | None = None
 
 
+_NONE = msgspec.Raw(b"null")
+_pod_spec = msgspec.json.Decoder(PodSpec | None)
+_pod_status = msgspec.json.Decoder(PodStatus | None)
+
+
+class ListedPod(msgspec.Struct, gc=False):
+    """A pod of a list, of which only the metadata was read: of most pods it says that they are as they were.
+
+    It keeps the text of its whole page.
+    """
+
+    metadata: Meta
+    spec: msgspec.Raw = _NONE
+    status: msgspec.Raw = _NONE
+
+    def whole(self) -> PodObject:
+        """The pod. Raises `msgspec.ValidationError`."""
+        return PodObject(self.metadata, _pod_spec.decode(self.spec), _pod_status.decode(self.status))
+
+
 class Involved(msgspec.Struct, gc=False):
     kind: str = ""
     namespace: str = ""

@@ -211,7 +211,6 @@ class KubeGateway:
         """
         parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
         while True:
-            # Nothing keeps the text of a page while the next one is read.
             answer = self._decoded(path, self._transport.request("GET", path, parameters, read=read_page), decode)
             if not answer.kind.endswith("List") or not answer.metadata.resource_version:
                 raise self._unreadable(path, f"a list was asked for, and a {answer.kind[:40]} of no version came")

@@ -30,7 +30,8 @@ class ObservedKind:
     """One stream. `versions`: the kind in each version that may be served, the preferred one first.
 
     `keep` says whether an object is shown at all. `mirrors_deletes`: rows go when their object goes; events stay for
-    a day instead. `labels` is the label selector of what the API server sends at all.
+    a day instead. `labels` is the label selector of what the API server sends at all. Pages of a list are read as
+    `listed` (None: as `struct`), which may leave text unread; `whole` reads the rest.
     """
 
     versions: tuple[Kind, ...]
@@ -38,6 +39,8 @@ class ObservedKind:
     struct: Any
     row: Callable[[Any], Any]
     keep: Callable[[Any], bool] = lambda _: True
+    listed: Any = None
+    whole: Callable[[Any], Any] = lambda listed: listed
     mirrors_deletes: bool = True
     labels: str = ""
 
@@ -65,13 +68,17 @@ class ObservedKind:
     def decode_page(self, content: bytes) -> ItemList[Any]:
         """One page of a list. Where an object has an odd shape, the others are read all the same."""
         try:
-            return _page_decoder(self.struct).decode(content)
+            return _page_decoder(self._listed).decode(content)
         except msgspec.ValidationError:
             page = msgspec.json.decode(content, type=ItemList[msgspec.Raw])
             return ItemList(page.kind, page.metadata, list(self._readable(page.items or [])))
 
+    @property
+    def _listed(self) -> Any:
+        return self.listed or self.struct
+
     def _readable(self, items: list[msgspec.Raw]) -> Iterator[Any]:
-        decoder = self.item_decoder()
+        decoder = msgspec.json.Decoder(self._listed)
         for item in items:
             try:
                 yield decoder.decode(item)
@@ -115,7 +122,9 @@ def _object(*versions: Kind, labels: str = "") -> ObservedKind:
 
 OBSERVED: tuple[ObservedKind, ...] = (
     ObservedKind((kinds.NODE,), Node, wire.NodeObject, rows.node_row),
-    ObservedKind((kinds.POD,), Pod, wire.PodObject, rows.pod_row, keep_pod),
+    ObservedKind(
+        (kinds.POD,), Pod, wire.PodObject, rows.pod_row, keep_pod, listed=wire.ListedPod, whole=wire.ListedPod.whole
+    ),
     ObservedKind((kinds.EVENT,), ClusterEvent, wire.EventObject, rows.event_row, keep_event, mirrors_deletes=False),
     _object(kinds.NAMESPACE, labels=OWNER_LABEL),
     _object(kinds.PRIORITY_CLASS),

@@ -41,6 +41,8 @@ class StreamKind(Protocol):
     @property
     def keep(self) -> Callable[[Any], bool]: ...
     @property
+    def whole(self) -> Callable[[Any], Any]: ...
+    @property
     def mirrors_deletes(self) -> bool: ...
     @property
     def query(self) -> Mapping[str, str]: ...
@@ -109,6 +111,7 @@ class Stream:
         resource_version = ""
         for page in self.gateway.iter_pages(path, self.kind.decode_page, query=self.kind.query):
             self._read_page(page.items, absent)
+            page.items.clear()  # they may hold the page's text, which need not stay while the next one is read
             resource_version = page.resource_version
             self.state.event_at = datetime.now(UTC)
             if self.stopped.is_set():
@@ -166,15 +169,19 @@ class Stream:
         self.state.resource_version = version
 
     def _read_page(self, items: list[Any], absent: set[str]) -> None:
-        """Note the objects of a page. Most are as they were: of those nothing needs to be decided anew."""
+        """Note the objects of a page. Most are as they were: of those nothing needs to be read or decided anew."""
         known = self.pending.known
         for item in items:
             try:
                 uid, version = _identity(item)
-            except KeyError as error:
+                if known.get(uid) == version:
+                    absent.discard(uid)
+                    continue
+                whole = self.kind.whole(item)
+            except (msgspec.ValidationError, KeyError) as error:
                 self._leave_out(error)
                 continue
-            if known.get(uid) == version or self._read(item, uid, version):
+            if self._read(whole, uid, version):
                 absent.discard(uid)
 
     def _leave_out(self, error: Exception) -> None:

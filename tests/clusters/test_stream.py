@@ -2,18 +2,22 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import msgspec
 import pytest
 
+from clusters import wire
 from clusters.kube.client import Connection, KubeGateway, Timeouts
 from clusters.watcher import stream as stream_module
 from clusters.watcher.observed import OBSERVED, ObservedKind
 from clusters.watcher.pending import Pending
 from clusters.watcher.stream import Stream
-from tests.clusters.objects import bookmark, node
+from tests.clusters.objects import bookmark, node, pod
 from tests.clusters.scripted import Answer, Exchange, ScriptedServer
 
 NODES: ObservedKind = OBSERVED[0]
+PODS: ObservedKind = OBSERVED[1]
 GRAPHS: ObservedKind = OBSERVED[-1]
 Start = Callable[..., tuple[ScriptedServer, Stream]]
 
@@ -260,17 +264,42 @@ def test_a_kind_that_was_served_is_looked_for_again_soon(start: Start) -> None:
     assert stream.state.served
 
 
-def test_one_odd_object_hides_no_other(start: Start) -> None:
-    odd = node("odd") | {"status": {"capacity": ["not", "a", "map"]}}
+@pytest.mark.parametrize(
+    ("kind", "make", "odd"),
+    [
+        (NODES, node, {"status": {"capacity": ["not", "a", "map"]}}),
+        (PODS, pod, {"spec": {"containers": "none"}}),
+        (PODS, pod, {"status": {"phase": 7}}),
+        (PODS, pod, {"metadata": {"uid": "uid-odd", "resourceVersion": 9}}),
+    ],
+)
+def test_one_odd_object_hides_no_other(
+    start: Start, kind: ObservedKind, make: Callable[..., dict[str, Any]], odd: dict[str, Any]
+) -> None:
+    unreadable = make("odd") | odd
     _, stream = start(
-        lambda e: e.page([node("a"), odd, node("b")], "5"),
-        lambda e: e.events(("ADDED", odd), ("ADDED", node("c", version=8))),
+        lambda e: e.page([make("a"), unreadable, make("b")], "5"),
+        lambda e: e.events(("ADDED", unreadable), ("ADDED", make("c", version=8))),
         hold,
+        kind=kind,
     )
 
     until(lambda: "uid-c" in stream.pending.known)
 
     assert set(stream.pending.known) == {"uid-a", "uid-b", "uid-c"}
+
+
+def test_a_listed_pod_that_changed_is_read_whole(start: Start) -> None:
+    known = {"uid-a": "1", "uid-b": "1"}
+    _, stream = start(lambda e: e.page([pod("a"), pod("b", gpus=4, version=2)], "5"), hold, kind=PODS, known=known)
+
+    until(lambda: stream.state.lists == 1)
+
+    [(uid, changed)] = stream.pending.take().upserts.items()
+    assert uid == "uid-b"
+    assert changed == msgspec.convert(pod("b", gpus=4, version=2), wire.PodObject)
+    assert changed.spec.containers[0].resources.limits == {"nvidia.com/gpu": "4"}
+    assert changed.status.phase == "Running"
 
 
 def test_nul_characters_which_a_database_cannot_hold_are_replaced_in_lists_and_events(start: Start) -> None:
