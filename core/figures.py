@@ -95,21 +95,14 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A drawn domain: its frame, its words and the occupancy line at its foot."""
+class _Drawn:
+    """A drawn domain or node: where it stands in percent, its GPUs and how many of them are free."""
 
     domain: Domain
     x: str
     width: str
-    y: int
     total: int
     free: int
-    segments: tuple[Segment, ...]
-    depth: int = 0
-
-    @property
-    def foot(self) -> int:
-        return self.y + BOX - 4
 
     @property
     def name_fits(self) -> str:
@@ -118,6 +111,19 @@ class Box:
     @property
     def short_fits(self) -> str:
         return fits(self.width, len(self.domain.short))
+
+
+@dataclass(frozen=True, slots=True)
+class Box(_Drawn):
+    """A drawn domain: its frame, its words and the occupancy line at its foot."""
+
+    y: int
+    segments: tuple[Segment, ...]
+    depth: int = 0
+
+    @property
+    def foot(self) -> int:
+        return self.y + BOX - 4
 
     @property
     def both_fit(self) -> str:
@@ -130,23 +136,10 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeBox:
+class NodeBox(_Drawn):
     """A drawn node: its label and its GPUs, one cell each or one stacked cell when they would be too small."""
 
-    domain: Domain
-    x: str
-    width: str
-    total: int
-    free: int
     cells: tuple[Segment, ...]
-
-    @property
-    def name_fits(self) -> str:
-        return fits(self.width, len(self.domain.name))
-
-    @property
-    def short_fits(self) -> str:
-        return fits(self.width, len(self.domain.short))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +318,7 @@ def _box(domain: Domain, x: float, width: float, depth: int) -> Box:
         wide = width * amount / size
         parts.append(Segment(state, pct(at), pct(wide)))
         at += wide
-    return Box(domain, pct(x), pct(width), depth * ROW, size, states["free"], tuple(parts), depth)
+    return Box(domain, pct(x), pct(width), size, states["free"], depth * ROW, tuple(parts), depth)
 
 
 def _node_box(domain: Domain, x: float, width: float, *, one_cell_each: bool) -> NodeBox:
