@@ -23,6 +23,7 @@ from tests.cluster.running import CONTROLLERS, RealCluster
 
 AT_ONCE = 24
 LOOK_SECONDS = 10.0
+RUNNING_SECONDS = 1200.0
 CONTROLLED = f"{CONTROLLERS},-node-lifecycle-controller,-deployment-controller,-replicaset-controller"
 
 
@@ -98,12 +99,13 @@ def bare(nodes: int) -> Iterator[tuple[Kind, Object]]:
 
 
 async def await_running(client: HttpClient) -> int:
-    """The number of pods once none waits any more."""
-    while True:
-        pods = (await client.list(POD)).items
-        if all((pod.get("status") or {}).get("phase") == "Running" for pod in pods):
-            return len(pods)
-        await asyncio.sleep(LOOK_SECONDS)
+    """The number of pods once none waits any more. Raises `TimeoutError` when that takes too long."""
+    async with asyncio.timeout(RUNNING_SECONDS):
+        while True:
+            pods = (await client.list(POD)).items
+            if all((pod.get("status") or {}).get("phase") == "Running" for pod in pods):
+                return len(pods)
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 if __name__ == "__main__":
