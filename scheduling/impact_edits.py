@@ -64,18 +64,19 @@ def with_topology(snapshot: Snapshot, topology: Topology) -> Snapshot:
     )
 
 
-def pool_topology(snapshot: Snapshot, old: str, new: Topology | None) -> Snapshot:
+def pool_topology(snapshot: Snapshot, old: Collection[str], new: Topology | None) -> Snapshot:
     """The pool's topology attached, swapped or detached, as gangs have it when they are started anew.
 
-    Those of the old topology get the new one with the levels that they ask for, or none; those without one prefer
-    the new one's narrowest level, as Muster writes where nothing is said.
+    Those of an old topology (the pool's, or one it had when they were started) get the new one with the levels that
+    they ask for, or none; those without one prefer the new one's narrowest level, as Muster writes where nothing is
+    said.
     """
     if new is None:
-        return _with_constraints(snapshot, lambda each: TopologyConstraint() if each.topology == old else each)
+        return _with_constraints(snapshot, lambda each: TopologyConstraint() if each.topology in old else each)
     narrowest = TopologyConstraint(new.name, "", new.levels[-1].label)
 
     def other(each: TopologyConstraint) -> TopologyConstraint:
-        if old and each.topology == old:
+        if each.topology in old:
             return msgspec.structs.replace(each, topology=new.name)
         return each
 

@@ -94,7 +94,7 @@ def pool_change(user: Any, pool: NodePool, changes: Mapping[str, Any], *, now: d
     edits: dict[str, Edit] = {}
     label, outside = pool.shard, list[str]()
     if "network_topology" in changes and changes["network_topology"] != pool.network_topology:
-        edits[label] = _topology_edit(pool.network_topology, changes["network_topology"])
+        edits[label] = _topology_edit(pool.cluster, changes["network_topology"])
         outside = _outside(pool, changes["network_topology"])
     key, value = changes.get("label_key", pool.label_key), changes.get("label_value", pool.label_value)
     if (key, value) != (pool.label_key, pool.label_value) and not pool.is_default:
@@ -128,9 +128,15 @@ def _outside(pool: NodePool, topology: NetworkTopology | None) -> list[str]:
     return [name for name, found in labels if not all(found.get(key) for key in topology.levels)]
 
 
-def _topology_edit(old: NetworkTopology | None, new: NetworkTopology | None) -> Edit:
+def _topology_edit(cluster: Cluster, new: NetworkTopology | None) -> Edit:
+    old = _ever_attached(cluster)
     struct = topology_struct(new.name, new.levels) if new else None
-    return lambda snapshot: pool_topology(snapshot, old.name if old else "", struct)
+    return lambda snapshot: pool_topology(snapshot, old, struct)
+
+
+def _ever_attached(cluster: Cluster) -> set[str]:
+    """Topologies that a pool's work may name: work keeps the one that its pool had when it was started."""
+    return set(cluster.network_topologies.values_list("name", flat=True))
 
 
 def topology_struct(name: str, levels: Iterable[str]) -> Topology:
@@ -209,11 +215,12 @@ def topology_replacement(user: Any, topology: NetworkTopology, levels: Sequence[
     """A new topology with these levels on every pool of the old one, which is deleted."""
     new = topology_struct(f"{topology.name}\u2032", levels)
     attached = set(topology.node_pools.values_list("pk", flat=True))
+    old = _ever_attached(topology.cluster)
 
     def edit_of(pool: NodePool) -> Edit:
         if pool.pk not in attached:
             return lambda snapshot: without_topology(snapshot, topology.name)
-        return lambda snapshot: without_topology(pool_topology(snapshot, topology.name, new), topology.name)
+        return lambda snapshot: without_topology(pool_topology(snapshot, old, new), topology.name)
 
     edits = {pool.shard: edit_of(pool) for pool in topology.cluster.node_pools.all()}
     return impact_of(user, topology.cluster, edits, now=now)

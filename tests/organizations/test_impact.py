@@ -296,6 +296,22 @@ def test_swapping_to_a_topology_without_the_level_says_what_stops_and_which_node
     assert found["nodesOutside"] == ["bare0"]
 
 
+def test_swapping_twice_counts_work_that_still_names_the_first_topology(
+    admin: User, cluster: Cluster, pool: NodePool, topology: NetworkTopology
+) -> None:
+    """Started again it gets the topology that the pool has then, whatever it was started with."""
+    second = NetworkTopology.objects.create(cluster=cluster, name="second", levels=[ZONE, RACK])
+    flat = NetworkTopology.objects.create(cluster=cluster, name="flat", levels=[ZONE])
+    pool.network_topology = second
+    pool.save(update_fields=["network_topology"])
+
+    swapped = pool_change(admin, pool, {"network_topology": flat}, now=timezone.now())
+    detached = pool_change(admin, pool, {"network_topology": None}, now=timezone.now())
+
+    assert {effect for name, effect in effects(swapped) if name == "tight"} == {"changes-constraint", "stops-fitting"}
+    assert {effect for name, effect in effects(detached) if name == "tight"} == {"loses-constraint"}
+
+
 def test_deleting_and_replacing_a_topology_say_what_cannot_start_again(
     admin: User, pool: NodePool, topology: NetworkTopology, client_of: Any
 ) -> None:

@@ -161,7 +161,7 @@ def test_a_deleted_topology_stops_those_that_name_it() -> None:
 def test_a_detached_topology_loses_constraints() -> None:
     snapshot = racks().snapshot()
 
-    (hit,) = compare(snapshot, pool_topology(snapshot, "topo", None)).hits
+    (hit,) = compare(snapshot, pool_topology(snapshot, {"topo"}, None)).hits
 
     assert (hit.podgroup, hit.effect, hit.topology, hit.levels) == (
         "default/tight", Effect.LOSES_CONSTRAINT, "topo", ("rack", "rack"),
@@ -172,7 +172,7 @@ def test_an_attached_topology_gives_constraints_to_those_without() -> None:
     snapshot = racks().snapshot()
     other = Topology("other", (Level("zone"), Level("rack")))
 
-    found = compare(snapshot, pool_topology(snapshot, "", other))
+    found = compare(snapshot, pool_topology(snapshot, (), other))
 
     assert effects(found) == {("plain", "gains-constraint"): 8}
     assert found.hits[0].levels == ("rack",)
@@ -182,7 +182,7 @@ def test_a_swapped_topology_without_the_level_stops_those_that_ask_for_it() -> N
     snapshot = racks().snapshot()
     other = Topology("other", (Level("zone"),))
 
-    found = compare(snapshot, pool_topology(snapshot, "topo", other))
+    found = compare(snapshot, pool_topology(snapshot, {"topo"}, other))
 
     assert effects(found)["tight", "stops-fitting"] == 16
     assert effects(found)["tight", "changes-constraint"] == 16
@@ -192,7 +192,7 @@ def test_a_swapped_topology_with_the_level_only_changes_the_constraint() -> None
     snapshot = racks().snapshot()
     other = Topology("other", (Level("zone"), Level("rack")))
 
-    assert effects(compare(snapshot, pool_topology(snapshot, "topo", other))) == {
+    assert effects(compare(snapshot, pool_topology(snapshot, {"topo"}, other))) == {
         ("tight", "changes-constraint"): 16, ("plain", "gains-constraint"): 8,
     }  # fmt: skip
 
