@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from accounts.authentication import TokenAuthentication
 from accounts.models import User
 from accounts.sessions import is_idle
+from controlplane.leaving import left
 from controlplane.live import Page, hub
 from core.api.documenting import schema_of
 from core.api.json_rendering import encode
@@ -129,14 +130,14 @@ class WaitView(ObjectView):
         goal, timeout = read_goal(request), read_timeout(request)
         if not _places.acquire(blocking=False):
             raise TooManyWaiting
+        gone = left(request._request)
         try:
             begun = asked = time.monotonic()
             while not goal.holds(row):
                 now = time.monotonic()
-                left = begun + timeout - now
-                if left <= 0:
+                rest = begun + timeout - now
+                if rest <= 0 or gone.wait(min(POLL_SECONDS, rest)):
                     raise TimeIsOver(f"After {timeout} s it is not so: {goal.state(row)}")
-                time.sleep(min(POLL_SECONDS, left))
                 if now - asked >= WHO_SECONDS:
                     request.user, asked = _still(request), now
                 row, shown = self._find(request, pk)

@@ -12,6 +12,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
+from controlplane.leaving import noting
 from core.database import bound_statements
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
@@ -33,7 +34,7 @@ _static = _static_app()
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """Django, but for the paths below STATIC_URL."""
     if scope["type"] != "http" or not scope["path"].startswith(settings.STATIC_URL):
-        await _django(scope, receive, send)  # type: ignore[arg-type]  # two names of one shape
+        await _django(scope, noting(scope, receive), send)  # type: ignore[arg-type]  # two names of one shape
         return
 
     async def send_static(message: Message) -> None:

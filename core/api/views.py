@@ -38,17 +38,20 @@ class ApiView(APIView):
     place: Place | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The answer; the request's place among those that run at once is free when it is sent, or at once where there
-        is none but an error that nobody foresaw."""
-        answer = None
+        """The answer; the request's place among those that run at once is free when it is written, or an error comes
+        that nobody foresaw: an answer whose client has left is never closed. A stream's is free when it is closed."""
+        streams = False
         try:
             answer = super().dispatch(request, *args, **kwargs)
+            if isinstance(answer, Response):
+                answer.render()
+            streams = answer.streaming
+            if self.place is not None and streams:
+                answer._resource_closers.append(self.place.release)  # type: ignore[attr-defined]  # called by its close()
             return answer
         finally:
-            if self.place is not None and answer is None:
+            if self.place is not None and not streams:
                 self.place.release()
-            elif self.place is not None and answer is not None:
-                answer._resource_closers.append(self.place.release)  # type: ignore[attr-defined]  # called by its close()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """After who asks is known: the query is read whole; a POST with a key that was answered is not run again."""

@@ -1,10 +1,11 @@
-"""Streams that their readers leave: what was meant for one request never reaches another one, and nothing is left.
+"""Streams and waits that are left: what was meant for one request never reaches another one, and nothing is left.
 
 The application is asked as a server asks it: scope, receive, send, and `http.disconnect` when the reader is gone.
 """
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -12,6 +13,7 @@ from redis import Redis
 
 from accounts import tokens
 from accounts.permissions import RESEARCHER
+from controlplane.api_waiting import LONGEST_WAIT, MOST_WAITING, _places
 from controlplane.asgi import application
 from controlplane.live import hub
 from tests.api.test_waiting import run
@@ -47,8 +49,9 @@ class Exchange:
 
     async def whole(self):
         headers = {"authorization": f"Bearer {self.token}", "x-request-id": self.request_id, "host": "testserver"}
+        path, _mark, query = self.path.partition("?")
         scope = {
-            "type": "http", "method": "GET", "path": self.path, "query_string": b"", "headers": [
+            "type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [
                 (name.encode(), value.encode()) for name, value in headers.items()
             ], "client": ("127.0.0.1", 1), "server": ("testserver", 80), "scheme": "http", "http_version": "1.1",
         }  # fmt: skip
@@ -90,5 +93,33 @@ def test_what_a_stream_that_was_left_still_had_to_say_reaches_nobody(broker_url,
         assert one.answered_id == one.request_id
         assert one.told["id"] in one.path
         assert not any(message.get("body") for message in one.late)
-    counted = Redis.from_url(broker_url)
-    assert [key for key in counted.keys("muster:running:*") if counted.zcard(key)] == []
+    assert running(broker_url) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wait_that_is_left_frees_its_places_at_once(broker_url, admin, world):
+    """Those of the process and of the person: not when the time is over that was asked for."""
+    path = f"/api/v1/workloads/{world.waiting.pk}/wait?for=phase=Completed&timeout={LONGEST_WAIT}"
+    one = Exchange(path, tokens.issue(admin).access, "wait-that-is-left")
+
+    async def leave():
+        waiting = asyncio.create_task(one.whole())
+        while _places._value == MOST_WAITING and not waiting.done():
+            await asyncio.sleep(0.01)
+        held = running(broker_url)
+        one.gone.set()
+        await waiting
+        return held
+
+    held, end = run(leave), time.monotonic() + 20
+    while (_places._value < MOST_WAITING or running(broker_url)) and time.monotonic() < end:
+        time.sleep(0.01)
+
+    assert len(held) == 1
+    assert (_places._value, running(broker_url), one.sent, one.late) == (MOST_WAITING, [], [], [])
+
+
+def running(url):
+    """Whose places are taken in the broker."""
+    broker = Redis.from_url(url)
+    return [key for key in broker.keys("muster:running:*") if broker.zcard(key)]
