@@ -1,7 +1,8 @@
 """Which operations of Run:ai's API Muster has, from its own URLs; and docs/api.md, which lists them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -33,7 +34,13 @@ def document(current: str) -> str:
     parts = [current.partition(MARK)[0], MARK, said]
     for name, every in by_group.items():
         parts.append(_section(name, [o for o in every if (o.method, o.shape) in have], every))
-    return "".join(parts)
+    return "".join([*parts, _own(have - {(o.method, o.shape) for o in operations()})])
+
+
+def _own(operations: Collection[tuple[str, str]]) -> str:
+    found = sorted(operations, key=itemgetter(1, 0))
+    lines = [f"- `{method} {shape.replace('{}', '{id}')}`\n" for method, shape in found]
+    return f"\n### Not of Run:ai: {len(lines)}\n\n{''.join(lines)}"
 
 
 def _section(name: str, have: Sequence[Operation], every: Sequence[Operation]) -> str:
