@@ -1,5 +1,5 @@
 """The official Run:ai client, unmodified, against the running product: every group, synchronous, threaded and
-asynchronous; and what several writers at once do with one key."""
+asynchronous; what several writers at once do with one key; and waits that their clients leave."""
 
 import asyncio
 import http.client
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.api_waiting import LONGEST_WAIT, MOST_WAITING
 from tests.api.runapy_job import Job, do_everything
 from tests.stack.installation import EMAIL, PASSWORD, Muster, wait_until
 from workloads.blueprints import blueprint
@@ -103,3 +104,18 @@ def test_of_many_posts_with_one_key_one_is_run(muster: Muster) -> None:
     assert set(statuses) <= {201, 409}
     assert 201 in statuses
     assert named == {"count": 1}
+
+
+def test_waits_that_were_left_keep_no_place_from_others(muster: Muster) -> None:
+    """As many as there are places, against the real server; each would last five minutes."""
+    grant = {"grantType": "password", "username": EMAIL, "password": PASSWORD}
+    headers = {"Authorization": f"Bearer {muster.request('POST', '/api/v1/token', grant).body['accessToken']}"}
+    path = f"/api/v1/clusters/{cluster_id(muster)}/wait?for=phase=Never&timeout="
+    waiting = [http.client.HTTPConnection("127.0.0.1", muster.port, timeout=30) for _ in range(MOST_WAITING)]
+    for connection in waiting:
+        connection.request("GET", f"{path}{LONGEST_WAIT}", headers=headers)
+    wait_until(lambda: muster.request("GET", f"{path}0").status == 503, "every place to be taken")
+    for connection in waiting:
+        connection.close()
+
+    wait_until(lambda: muster.request("GET", f"{path}0").status == 408, "a place to be free")
