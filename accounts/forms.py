@@ -26,7 +26,19 @@ class SignInForm(forms.Form):
     )
 
 
-class PasswordForm(forms.Form):
+class NewPasswordForm(forms.Form):
+    """A new password."""
+
+    newPassword = forms.CharField(
+        label=_("New password"),
+        max_length=1000,
+        strip=False,
+        help_text=_("At least 12 characters."),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+
+class PasswordForm(NewPasswordForm):
     """The old password and a new one."""
 
     currentPassword = forms.CharField(
@@ -35,13 +47,7 @@ class PasswordForm(forms.Form):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
-    newPassword = forms.CharField(
-        label=_("New password"),
-        max_length=1000,
-        strip=False,
-        help_text=_("At least 12 characters."),
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
+    field_order = ("currentPassword", "newPassword")
 
 
 class UserForm(forms.Form):

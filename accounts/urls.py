@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import audit, keys, people, rights, roles, rules, signing_in
+from accounts.views import audit, keys, people, resetting, rights, roles, rules, signing_in
 
 app_name = "accounts"
 urlpatterns = (
@@ -11,6 +11,7 @@ urlpatterns = (
     path("account/provider", signing_in.provider_start, name="provider-start"),
     path("account/provider/return", signing_in.provider_return, name="provider-return"),
     path("account/password", signing_in.own_password, name="own-password"),
+    path("account/reset", resetting.reset, name="reset"),
     path("account/rights", rights.own_rights, name="own-rights"),
     path("access/rules/", rules.rule_list, name="rule-list"),
     path("access/rules/new", rules.rule_new, name="rule-new"),
@@ -19,6 +20,7 @@ urlpatterns = (
     path("access/users/new", people.user_new, name="user-new"),
     path("access/users/<str:pk>/", people.user_detail, name="user-detail"),
     path("access/users/<str:pk>/password", people.user_password, name="user-password"),
+    path("access/users/<str:pk>/reset-link", people.user_reset_link, name="user-reset-link"),
     path("access/users/<str:pk>/logout", people.user_logout, name="user-logout"),
     path("access/users/<str:pk>/enable", people.user_enable, name="user-enable"),
     path("access/users/<str:pk>/disable", people.user_disable, name="user-disable"),

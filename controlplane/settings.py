@@ -175,6 +175,8 @@ ASGI_APPLICATION = "controlplane.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
+# How long a link is good by which somebody chooses a new password.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
 PASSWORD_HASHERS = ("django.contrib.auth.hashers.Argon2PasswordHasher",)
 AUTH_PASSWORD_VALIDATORS = (
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},

@@ -49,16 +49,22 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
 def reset_password(actor: Actor, *, user: User) -> str:
     """A new temporary password. Sessions and tokens end. Raises `Conflict` for people of an identity provider,
     `NotPermitted` where they may more than the actor."""
-    require(actor.user, "users:update", TENANT)
-    require_all_of(actor, user)
-    if not user.is_local:
-        raise Conflict(_("The password of this person is kept by the identity provider."))
+    require_reset_of(actor, user)
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user.set_password(password)
     user.must_change_password, user.temporary_until = True, timezone.now() + TEMPORARY_LIFETIME
     _end_everything(user, "password", "must_change_password", "temporary_until")
     record(actor, "reset-password", user, after={"password": SECRET})
     return password
+
+
+def require_reset_of(actor: Actor, user: User) -> None:
+    """Whether `actor` may give this person a way to another password: they could use it themselves. Raises
+    `NotPermitted`, or `Conflict` for people of an identity provider."""
+    require(actor.user, "users:update", TENANT)
+    require_all_of(actor, user)
+    if not user.is_local:
+        raise Conflict(_("The password of this person is kept by the identity provider."))
 
 
 def is_own_password(actor: Actor, *, current: str) -> bool:
@@ -86,6 +92,11 @@ def change_own_password(actor: Actor, *, current: str, new: str) -> None:
         raise InvalidInput.of("currentPassword", _("This is not your current password"))
     if current == new:
         raise InvalidInput.of("newPassword", _("This is your current password"), _("another one"))
+    set_password_of_ones_own(actor, user, new)
+
+
+def set_password_of_ones_own(actor: Actor, user: User, new: str) -> None:
+    """Their password is `new`, which nobody else knows; sessions and tokens end. Raises `InvalidInput`."""
     try:
         validate_password(new, user)
     except ValidationError as error:

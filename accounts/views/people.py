@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
@@ -88,6 +90,31 @@ def user_password(request: HttpRequest, pk: str) -> HttpResponse:
     ends = shared.hits(_("every session and token of theirs: they are signed out everywhere"), icon="log-out")
     lead = _("They get a temporary password, which is shown once. It ends:")
     return shared.confirm_page(request, {**context, "hits": ends, "lead": lead, "act_icon": "key"}, act)
+
+
+@sensitive_variables("link", "query", "token")
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_reset_link(request: HttpRequest, pk: str) -> HttpResponse:
+    """Shows once a link by which they choose a new password themselves."""
+    user = find_person(request.user, pk)
+    if request.method != "POST":
+        return redirect("accounts:user-detail", user.pk)
+    token = services.make_reset_link(actor_of(request), user=user)
+    query = urlencode({"user": str(user.pk), "token": token})
+    link = f"{reverse('accounts:reset')}?{query}"
+    return shared.secret_page(
+        request,
+        {
+            "title": _("Link to a new password for %(name)s") % {"name": user.email},
+            "lead": _(
+                "It is shown only this once and is good for one use within %(hours)d hours. Send it to them: whoever "
+                "opens it chooses their password. Until then nothing changes; when they sign in, it ends."
+            )
+            % {"hours": settings.PASSWORD_RESET_TIMEOUT // 3600},
+            "secrets": [{"label": _("Link"), "value": request.build_absolute_uri(link)}],
+            "back_url": reverse("accounts:user-detail", args=[user.pk]),
+        },
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

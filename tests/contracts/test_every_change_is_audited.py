@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 AUDITS = {"record"}
 # They only ask whether something is allowed.
-READERS = {"require_rights_of", "require_all_of", "is_own_password", "what_keeps"}
+READERS = {"require_rights_of", "require_all_of", "require_reset_of", "is_own_password", "what_keeps"}
 
 
 def modules() -> Iterator[Path]:

@@ -9,8 +9,8 @@ from django.urls import URLResolver, get_resolver
 
 # Answered to everybody: signing in, tokens, monitoring.
 PUBLIC = {
-    "accounts:login", "accounts:logout", "accounts:provider-start", "accounts:provider-return", "set_language",
-    "healthz", "readyz", "metrics", "token", "token-v2",
+    "accounts:login", "accounts:logout", "accounts:provider-start", "accounts:provider-return", "accounts:reset",
+    "set_language", "healthz", "readyz", "metrics", "token", "token-v2",
 }  # fmt: skip
 # The stream lasts as long as it is read, tests/controlplane/test_live.py has its contracts; the schema has a format
 # of its own.
