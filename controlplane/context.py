@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -136,10 +137,15 @@ def shell(request: HttpRequest) -> dict[str, object]:
 def _groups(request: HttpRequest, user: User) -> list[Group]:
     groups = []
     for label, pages in NAVIGATION:
-        entries = tuple(_entry(request, page) for page in pages if not page.right or has_right(user, page.right))
+        entries = tuple(_entry(request, page) for page in pages if is_shown(page, user))
         if entries:
             groups.append(Group(label, entries))
     return groups
+
+
+def is_shown(page: Page, user: User | AnonymousUser) -> bool:
+    """Whether a page is offered to somebody, in the navigation as in the search."""
+    return not page.right or has_right(user, page.right)
 
 
 def _entry(request: HttpRequest, page: Page) -> Entry:

@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from accounts.permissions import ScopedQuerySet, has_right
+from accounts.permissions import ScopedQuerySet
 from clusters.models import Cluster, Node
-from controlplane.context import NAVIGATION
+from controlplane.context import NAVIGATION, is_shown
 from core.filters import Text
 from organizations.models import Department, Project
 from topology.models import NetworkTopology, NodePool
@@ -106,7 +106,7 @@ def _result(kind: Searched, row: Any) -> Result:
 
 
 def _pages(request: HttpRequest, q: str) -> ResultGroup:
-    pages = (page for _label, entries in NAVIGATION for page in entries if has_right(request.user, page.right))
+    pages = (page for _label, entries in NAVIGATION for page in entries if is_shown(page, request.user))
     return ResultGroup(
         _("Pages"),
         tuple(

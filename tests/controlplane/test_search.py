@@ -29,6 +29,16 @@ def test_pages_are_found_by_their_name(admin: Any, client_of: Any) -> None:
     assert 'href="/network-topologies/"' in ask(client_of(admin), "topolog")
 
 
+def test_every_page_of_the_navigation_is_found(admin: Any, outsider: Any, client_of: Any) -> None:
+    """Those that need no right, such as one's own access keys, too."""
+    for user in (admin, outsider):
+        client = client_of(user)
+        offered = {entry.url for group in client.get("/account/rights").context["nav"] for entry in group.entries}
+
+        assert {result.url for group in client.get("/search").context["groups"] for result in group.results} == offered
+    assert "/access/access-keys/" in offered
+
+
 def test_what_one_may_not_see_is_not_found(outsider: Any, client_of: Any, project: Any, cluster: Any) -> None:
     client = client_of(outsider)
 
