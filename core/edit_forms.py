@@ -17,9 +17,19 @@ def opened_generation(request: HttpRequest, row: DesiredState) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
 
 
+def is_outdated(request: HttpRequest, row: DesiredState) -> bool:
+    """Whether somebody else saved the row since the posted form was opened."""
+    return opened_generation(request, row) != row.generation
+
+
 def opened_at(request: HttpRequest, row: TimestampedModel) -> str:
     """The same of a row that has no generation: when it was last changed, as text."""
     return request.POST.get("updated", "") if request.method == "POST" else row.updated_at.isoformat()
+
+
+def is_outdated_by_time(request: HttpRequest, row: TimestampedModel) -> bool:
+    """The same of a row that has no generation."""
+    return opened_at(request, row) != row.updated_at.isoformat()
 
 
 def hold_as_opened(request: HttpRequest, row: TimestampedModel) -> None:

@@ -5,7 +5,7 @@ or −1 is no bound. What was typed is shown again beside what is wrong with it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.stored_now import Path, StoredNow, Viewer, stored_now
 from core.errors import InvalidInput
 from organizations.models import Department, Project, Quota
 from organizations.quota import (
@@ -36,12 +37,24 @@ _FIELDS = {"requestedNamespace": "namespace"}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One field of the matrix: its name, what stands in it, what is wrong with it."""
+    """One field of the matrix: its name, what stands in it, what is wrong with it; what is stored, and where the audit
+    log has it; the same with its writer, where somebody else saved it meanwhile."""
 
     name: str
     value: str
     label: str
     error: str = ""
+    stored: str = ""
+    path: Path = ()
+    stored_now: StoredNow | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether what stands there is another amount than the stored one."""
+        try:
+            return self.value != self.stored and _amount(self.value) != _amount(self.stored)
+        except InvalidInput:
+            return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,12 @@ class Matrix:
         """Whether a field can't be read."""
         return bool(self.errors)
 
+    @property
+    def differing(self) -> list[Cell]:
+        """The fields that say something else than what is stored."""
+        cells = [cell for pool in self.pools for row in pool.rows for cell in row.cells]
+        return [cell for cell in (*cells, *(pool.priority for pool in self.pools)) if cell.differs]
+
 
 def read_matrix(
     pools: Sequence[NodePool], data: Mapping[str, Any] | None, owner: Department | Project | None
@@ -90,6 +109,20 @@ def read_matrix(
     capacity = capacities(pools)
     drawn = tuple(_draw(pool, rows.get(pool.pk), data, errors, capacity[pool.pk]) for pool in pools)
     return Matrix(drawn, () if errors else tuple(inputs), errors)
+
+
+def with_stored(matrix: Matrix, viewer: Viewer, owner: Department | Project) -> Matrix:
+    """The matrix with what is stored now beside each amount that differs."""
+    found = stored_now(viewer, owner, {cell.path: cell.stored for cell in matrix.differing})
+
+    def beside(cell: Cell) -> Cell:
+        return replace(cell, stored_now=found.get(cell.path))
+
+    def row(row: MatrixRow) -> MatrixRow:
+        return replace(row, cells=tuple(map(beside, row.cells)))
+
+    pools = (replace(p, rows=tuple(map(row, p.rows)), priority=beside(p.priority)) for p in matrix.pools)
+    return replace(matrix, pools=tuple(pools))
 
 
 def _read_pool(pool: NodePool, data: Mapping[str, Any], errors: dict[str, str]) -> QuotaInput:
@@ -115,13 +148,18 @@ def _read(text: str, resource: str, bound: str) -> Decimal:
     return in_unit(read_amount(text, bound, text=True), UNITS[resource][0], bound)
 
 
+def _amount(text: str) -> Decimal:
+    return read_amount(text, "", text=True)
+
+
 def _draw(
     pool: NodePool, row: Quota | None, data: Mapping[str, Any] | None, errors: Mapping[str, str], capacity: Capacity
 ) -> MatrixPool:
     def cell(column: str, stored: str, label: str) -> Cell:
         name = f"{pool.pk}-{column}"
         value = str(data[name]) if data is not None and name in data else stored
-        return Cell(name, value, f"{pool.name}: {label}", errors.get(name, ""))
+        path = ("resources", pool.name, column)
+        return Cell(name, value, f"{pool.name}: {label}", errors.get(name, ""), stored, path)
 
     def stored(resource: str, bound: str) -> str:
         column = f"{resource}_{bound}"

@@ -1,6 +1,8 @@
 """Roles: those there are, new, change, delete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from django.contrib import messages
@@ -20,10 +22,11 @@ from accounts.requests import actor_of
 from accounts.role_words import RESOURCE_LABELS, action_labels
 from accounts.roles import ACTIONS, GROUP_LABELS, PREDEFINED, RESOURCE_GROUPS, RIGHTS
 from accounts.services.roles import what_gives
+from accounts.stored_now import StoredNow, show_stored, stored_now, yes_or_no
 from accounts.views import shared
 from core.api.ids import number_of
-from core.edit_forms import hold_as_opened, opened_at
-from core.errors import NotFound
+from core.edit_forms import hold_as_opened, is_outdated_by_time, opened_at
+from core.errors import NotFound, Stale
 
 LIST = "accounts:role-list"
 
@@ -83,7 +86,7 @@ def role_new(request: HttpRequest) -> HttpResponse:
     elif request.method != "POST":
         model = next((role for role in PREDEFINED if str(role.number) == request.GET.get("of", "")), None)
         rights = model.rights if model else frozenset()
-    return _form_page(request, form, rights, _("New role"))
+    return _form_page(request, form, matrix(rights), _("New role"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -94,14 +97,25 @@ def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
     initial = {"name": role.name, "description": role.description, "enabled": role.enabled}
     form = RoleForm(request.POST or None, initial=initial)
     rights = _sent(request) if request.method == "POST" else frozenset(role.rights)
+    stored: dict[str, StoredNow] = {}
     if request.method == "POST":
         require(request.user, "roles:update", TENANT)
+        if is_outdated_by_time(request, role) and (form.has_changed() or rights != frozenset(role.rights)):
+            form.add_error(None, Stale().message)
+            show_stored(form, request.user, role)
+            stored = _stored_rights(request, role, rights)
         if form.is_valid():
             made = shared.save(form, lambda: _update(request, role, form.cleaned_data, rights))
             if made is not None:
                 messages.success(request, _("The role %(name)s is changed.") % {"name": made.name})
                 return redirect(LIST)
-    return _form_page(request, form, rights, role.name, role)
+    return _form_page(request, form, matrix(rights, stored), role.name, role)
+
+
+def _stored_rights(request: HttpRequest, role: Role, rights: frozenset[str]) -> dict[str, StoredNow]:
+    """What is stored now of each right that differs."""
+    written = stored_now(request.user, role, {("rights",): yes_or_no(True)})[("rights",)]
+    return {right: replace(written, text=yes_or_no(right in role.rights)) for right in rights ^ set(role.rights)}
 
 
 @transaction.atomic
@@ -134,8 +148,8 @@ def role_delete(request: HttpRequest, pk: str) -> HttpResponse:
     return shared.confirm_page(request, context, lambda: services.delete_role(actor_of(request), role=role))
 
 
-def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
-    """Every resource type by group, with whether each action is held."""
+def matrix(rights: Iterable[str], stored: Mapping[str, StoredNow] = MappingProxyType({})) -> list[dict[str, Any]]:
+    """Every resource type by group, with whether each action is held, and what is `stored` now where that differs."""
     held = frozenset(rights)
     return [
         {
@@ -144,7 +158,9 @@ def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
                 {
                     "resource": resource,
                     "label": RESOURCE_LABELS[resource],
-                    "cells": [(f"{resource}:{action}", action, f"{resource}:{action}" in held) for action in ACTIONS],
+                    "cells": [
+                        (right, right in held, stored.get(right)) for right in map(f"{resource}:{{}}".format, ACTIONS)
+                    ],
                 }
                 for resource in resources
             ],
@@ -154,7 +170,7 @@ def matrix(rights: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def _form_page(
-    request: HttpRequest, form: RoleForm, rights: frozenset[str], title: str, role: Role | None = None
+    request: HttpRequest, form: RoleForm, rights: list[dict[str, Any]], title: str, role: Role | None = None
 ) -> HttpResponse:
     right = "roles:update" if role else "roles:create"
     context = {
@@ -162,7 +178,7 @@ def _form_page(
         "title": title,
         "role": role,
         "updated": opened_at(request, role) if role else "",
-        "matrix": matrix(rights),
+        "matrix": rights,
         "heads": action_labels(),
         "crumbs": _crumbs(),
         "may_save": has_right(request.user, right, TENANT),

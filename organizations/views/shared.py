@@ -11,14 +11,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.permissions import Scope, has_right
+from accounts.stored_now import show_stored
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.kinds import KAI_QUEUE
 from clusters.models import Cluster
-from core.edit_forms import opened_generation
+from core.edit_forms import is_outdated, opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from organizations import cluster_queues, presenting
-from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix
+from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix, with_stored
 from organizations.impact import quota_impact, warnings_of
 from organizations.models import Department, Project
 from organizations.wording import fault_item, warning_item
@@ -89,6 +90,10 @@ def edit_page(
     """Description and quota of a row that exists; what a change would bring about is shown before it is saved."""
     form = DescriptionForm(request.POST or None, initial={"description": row.description})
     matrix = matrix_of(request, row.cluster, row)
+    if is_outdated(request, row) and (form.has_changed() or matrix.differing):
+        form.add_error(None, Stale().message)
+        show_stored(form, request.user, row)
+        matrix = with_stored(matrix, request.user, row)
     warnings: list[Any] = []
     seal = ""
     if request.method == "POST" and form.is_valid() and not matrix.has_errors:

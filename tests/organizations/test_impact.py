@@ -343,7 +343,8 @@ def test_another_label_of_a_pool_says_which_work_leaves_it(
     response = client_of(admin).post(
         f"/node-pools/{fast.pk}/edit/",
         {"label_key": "tier", "label_value": "faster", "gpu_placement_strategy": "binpack",
-         "cpu_placement_strategy": "binpack", "min_guaranteed_runtime": "", "network_topology": ""},
+         "cpu_placement_strategy": "binpack", "min_guaranteed_runtime": "", "network_topology": "",
+         "generation": fast.generation},
     )  # fmt: skip
 
     assert response.status_code == 422

@@ -1,6 +1,7 @@
 """Writes the spec of topologies and node pools: rights, rules, one transaction, one audit row. No network."""
 
 from topology.services.node_pools import (
+    AUDIT_NAMES,
     NodePoolChanges,
     attach_topology,
     create_node_pool,
@@ -12,6 +13,7 @@ from topology.services.node_pools import (
 from topology.services.topologies import create_topology, delete_topology, replace_topology, update_links
 
 __all__ = [
+    "AUDIT_NAMES",
     "NodePoolChanges",
     "attach_topology",
     "create_node_pool",

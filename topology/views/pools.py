@@ -16,12 +16,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import Scope, has_right, require
 from accounts.requests import actor_of
+from accounts.stored_now import show_stored
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.kept import kept
 from clusters.kinds import KAI_SCHEDULING_SHARD
 from clusters.names import owner_label_value
-from core.edit_forms import opened_generation
+from core.edit_forms import is_outdated, opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -194,6 +195,9 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
     initial = {column: getattr(pool, column) for column in services.NodePoolChanges.__annotations__}
     form = NodePoolSettingsForm(request.POST or None, initial=initial, cluster=pool.cluster, pool=pool)
     effects: dict[str, Any] = {}
+    if is_outdated(request, pool) and form.has_changed():
+        form.add_error(None, Stale().message)
+        show_stored(form, request.user, pool, services.AUDIT_NAMES)
     if request.method == "POST" and form.is_valid():
         effects, shown = _effects(request, pool, form.changes())
         if not effects and _updated(request, pool, form, shown):

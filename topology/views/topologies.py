@@ -1,7 +1,9 @@
 """Network topologies: list, detail, events, YAML, what distance costs, delete."""
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import cache
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -16,13 +18,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
+from accounts.stored_now import StoredNow, stored_now
 from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.kept import kept
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.names import owner_label_value
 from clusters.selectors import observed_versions
-from core.edit_forms import opened_generation
+from core.edit_forms import is_outdated, opened_generation
 from core.errors import Conflict, InvalidInput, NotFound, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -33,7 +36,7 @@ from topology.history import timeline
 from topology.impact import topology_deletion
 from topology.impact_words import grew, hits_of, sealed, was_shown
 from topology.manifests import TopologySpec, binding_manifest, topology_manifest
-from topology.models import NodePool
+from topology.models import NetworkTopology, NodePool
 from topology.placed import place
 from topology.placing import distance_rows, fragment_rows
 from topology.selectors import TopologyRow, foreign_topologies, node_facts, pool_figures, tree_of, visible_topologies
@@ -45,6 +48,7 @@ from topology.tree import Tree
 from topology.wording import condition_item, finding_item, short_key
 
 Kept = TypeVar("Kept")
+LINK_FIGURES = ("latencyMicroseconds", "bandwidthGigabytesPerSecond")
 
 
 @require_GET
@@ -150,8 +154,11 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
         raise NotFound
     require(request.user, "network-topologies:update", row.row.scope)
     error = ""
+    stored: list[dict[str, StoredNow]] = []
     if request.method == "POST":
         links = _posted_links(request, row)
+        if is_outdated(request, row.row):
+            stored = _stored_links(request, row.row, links)
         try:
             services.update_links(
                 actor_of(request),
@@ -167,6 +174,7 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
     levels = _levels(row, head["tree"])
     if error:  # what was typed stays
         levels = [{**level, "link": link} for level, link in zip(levels, links, strict=True)]
+    levels = [{**level, "stored": found} for level, found in zip_longest(levels, stored)]
     context = {**head, "levels": levels, "error": error, "generation": opened_generation(request, row.row)}
     return render(request, "topology/topology_links.html", context, status=422 if error else 200)
 
@@ -184,6 +192,17 @@ def _posted_links(request: HttpRequest, row: TopologyRow) -> list[dict[str, Any]
         untouched = all(str(old.get(key)) == value for key, value in link.items())
         links.append({**link, "assumed": untouched and bool(old.get("assumed"))})
     return links
+
+
+def _stored_links(
+    request: HttpRequest, topology: NetworkTopology, links: list[dict[str, Any]]
+) -> list[dict[str, StoredNow]]:
+    """What is stored now of each figure that differs, by level."""
+    written = stored_now(request.user, topology, {("links",): "0"})[("links",)]
+    return [
+        {key: replace(written, text=str(old[key])) for key in LINK_FIGURES if str(old[key]) != link[key]}
+        for link, old in zip(links, topology.links, strict=False)
+    ]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

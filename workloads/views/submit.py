@@ -1,6 +1,7 @@
 """Submitting and editing: the document, what is wrong with it, and the manifest that will be applied."""
 
 import re
+from difflib import unified_diff
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
-from core.edit_forms import opened_generation
+from accounts.stored_now import StoredNow, stored_now
+from core.edit_forms import is_outdated, opened_generation
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
@@ -58,6 +60,10 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     source = request.POST.get("source", workload.source).replace("\r\n", "\n")
     checks, manifest = edit_checks(workload, source)
     generation = opened_generation(request, workload)
+    stored = None
+    if is_outdated(request, workload) and source != workload.source:
+        checks = (Check("Stale", "bad", "", Stale().message), *checks)
+        stored = _stored_source(request, workload, source)
     if request.POST.get("action") == "save" and not any(check.status == "bad" for check in checks):
         try:
             services.update_workload(
@@ -71,12 +77,20 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     refused = request.POST.get("action") == "save"
     context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
     context |= {
+        "stored": stored,
         "generation": generation,
         "problems": marks_of(checks),
         "crumbs": _crumbs(workload),
         "blocking": [check for check in checks if check.status == "bad"],
     }
     return render(request, "workloads/edit.html", context, status=422 if refused else 200)
+
+
+def _stored_source(request: HttpRequest, workload: Workload, source: str) -> StoredNow:
+    """The document that is stored now, as the lines in which it differs from the one that was sent."""
+    texts = (source.splitlines(), workload.source.splitlines())
+    lines = "\n".join(unified_diff(*texts, _("yours"), _("stored now"), n=1, lineterm=""))
+    return stored_now(request.user, workload, {("source",): lines})[("source",)]
 
 
 def edit_checks(workload: Workload, source: str) -> tuple[tuple[Check, ...], str]:
