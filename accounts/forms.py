@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Role
 from accounts.roles import PREDEFINED
 from accounts.scopes import Target
+from core.form_fields import LinesField
 
 
 class SignInForm(forms.Form):
@@ -111,7 +112,7 @@ class RoleForm(forms.Form):
     """Name and description of a custom role; its rights are a matrix of check boxes beside."""
 
     name = forms.CharField(label=_("Name"), max_length=64)
-    description = forms.CharField(label=_("Description"), max_length=500, required=False)
+    description = LinesField(label=_("Description"), max_length=500, required=False)
     enabled = forms.BooleanField(label=_("Enabled"), required=False, initial=True)
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import InvalidInput, NotFound
 from core.models import OwnView
-from core.readable import is_readable
+from core.readable import is_readable, unreadable
 from core.stored_text import unstorable
 
 MAX_VIEWS = 20  # of one list
@@ -43,6 +43,8 @@ def views_of(user: Any, table: str) -> list[OwnView]:
 def keep_view(user: Any, *, table: str, label: str, query: str) -> OwnView:
     """Keep a view; one of the same name is replaced. Raises `InvalidInput`."""
     label, query = " ".join(label.split()), query_of(QueryDict(query[:MAX_QUERY]))
+    if faults := unreadable("label", label):
+        raise InvalidInput(faults)
     if len(label) > MAX_LABEL or not is_readable(label):
         allowed = _("1 to %(limit)d characters that can be seen") % {"limit": MAX_LABEL}
         raise InvalidInput.of("label", _("A view needs a name"), allowed)

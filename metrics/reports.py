@@ -20,6 +20,7 @@ from accounts.models import User
 from accounts.permissions import Scope, reach, require
 from clusters.models import Cluster
 from core.errors import Conflict, Fault, InvalidInput
+from core.readable import unreadable
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_owners
 from metrics.models import MetricFrame, Report
 from metrics.recording import KEEP, ROLLUP, STEP
@@ -89,7 +90,7 @@ def delete_report(actor: Actor, *, report: Report) -> None:
 
 
 def _faults(given: ReportInput) -> list[Fault]:
-    faults = []
+    faults = unreadable("name", given.name)
     if not 1 <= len(given.name) <= LONGEST_NAME:
         faults.append(Fault("name", _("The name is empty or too long"), f"1 to {LONGEST_NAME}"))
     if given.start >= given.end:

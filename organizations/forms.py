@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.stored_now import Path, StoredNow, Viewer, stored_now
-from core.errors import InvalidInput
+from core.errors import Fault, InvalidInput
+from core.form_fields import LinesField
 from organizations.models import Department, Project, Quota
 from organizations.quota import (
     BOUNDS,
@@ -26,7 +27,7 @@ from organizations.quota import (
     read_amount,
     read_weight,
 )
-from organizations.rules import DESCRIPTION_LENGTH, NAME_LENGTH
+from organizations.rules import DESCRIPTION_LENGTH, NAME_LENGTH, description_faults, name_faults, namespace_faults
 from organizations.secrets import SecretKind
 from organizations.selectors import UNITS, Capacity, capacities, to_people
 from organizations.services import QuotaInput
@@ -190,7 +191,19 @@ class DepartmentForm(forms.Form):
         max_length=NAME_LENGTH,
         help_text=gettext_lazy("a–z, 0–9 and “-”, letter first, up to 40"),
     )
-    description = forms.CharField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
+    description = LinesField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """What is wrong with its own fields is told beside what is wrong with the quota, not after it."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if faults := self.faults_of(cleaned):
+            add_faults(self, InvalidInput(faults))
+        return cleaned
+
+    def faults_of(self, given: Mapping[str, Any]) -> list[Fault]:
+        """What breaks a rule, of the fields that could be read."""
+        name = name_faults(given["name"]) if "name" in given else []
+        return [*name, *description_faults(given.get("description", ""))]
 
 
 class ProjectForm(DepartmentForm):
@@ -211,11 +224,16 @@ class ProjectForm(DepartmentForm):
 
     field_order = ("name", "department", "namespace", "description", "adopts_namespace")
 
+    def faults_of(self, given: Mapping[str, Any]) -> list[Fault]:
+        """The same, and its namespace."""
+        namespace = given.get("namespace", "")
+        return [*super().faults_of(given), *(namespace_faults(namespace) if namespace else [])]
+
 
 class DescriptionForm(forms.Form):
     """What can be said of a department or project that exists, besides its quota."""
 
-    description = forms.CharField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
+    description = LinesField(label=gettext_lazy("Description"), max_length=DESCRIPTION_LENGTH, required=False)
 
 
 class SecretForm(forms.Form):

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from clusters.names import is_rfc1123_label
 from core.errors import Fault
-from core.stored_text import unstorable
+from core.readable import unreadable
 
 NAME_LENGTH = 40
 DESCRIPTION_LENGTH = 500
@@ -33,7 +33,7 @@ def name_faults(name: str) -> list[Fault]:
 
 def description_faults(text: str) -> list[Fault]:
     """Why `text` can't be a description."""
-    if faults := unstorable("description", text):
+    if faults := unreadable("description", text, several_lines=True):
         return faults
     if len(text) <= DESCRIPTION_LENGTH:
         return []

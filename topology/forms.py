@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from clusters.models import Cluster
 from core.errors import InvalidInput
 from topology.models import NetworkTopology, NodePool, PlacementStrategy
+from topology.rules import new_pool_faults
 from topology.services import NodePoolChanges
 
 # Fields of services' faults → fields of the form.
@@ -86,3 +87,12 @@ class NodePoolForm(NodePoolSettingsForm):
         super().__init__(*args, **kwargs)
         for name in ("label_key", "label_value"):
             self.fields[name].required = True
+
+    def clean(self) -> dict[str, Any]:
+        """What is wrong with its name and label is told beside what is missing, not after it."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        given = [cleaned.get(name) for name in ("name", "label_key", "label_value")]
+        faults = new_pool_faults(*(text or "" for text in given))
+        if faults := [fault for fault in faults if _FIELDS[fault.field] in cleaned]:
+            add_faults(self, InvalidInput(faults))
+        return cleaned

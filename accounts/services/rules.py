@@ -12,7 +12,7 @@ from accounts.roles import BY_NAME
 from accounts.scopes import Target, scope_of
 from accounts.services.rights import administrators, people_of_group, require_rights_of, rights_changed
 from core.errors import Conflict, InvalidInput
-from core.readable import is_readable
+from core.readable import is_readable, unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ def _custom(name: str) -> Role | None:
 
 def _checked_group(name: str) -> str:
     name = name.strip()
+    if faults := unreadable("subjectId", name):
+        raise InvalidInput(faults)
     if not name or len(name) > 200 or not is_readable(name):
         raise InvalidInput.of("subjectId", _("This is no name of a group"), _("1 to 200 printable characters"))
     return name

@@ -17,7 +17,7 @@ from accounts.permissions import TENANT, require
 from accounts.services.rights import administrators, require_all_of, rights_changed
 from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
-from core.readable import is_readable
+from core.readable import is_readable, unreadable
 
 _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
 TEMPORARY_BYTES = 15
@@ -30,11 +30,13 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
     nothing after `User.temporary_until`."""
     require(actor.user, "users:create", TENANT)
     email = email.strip().lower()
+    faults = unreadable("name", name)
     if len(email) > 254 or not _EMAIL.match(email):
-        raise InvalidInput.of("email", _("This is no e-mail address"), "name@example.org")
-    if name.strip() and not is_readable(name):
-        allowed = _("no control characters, no marks of direction, something to be seen")
-        raise InvalidInput.of("name", _("This name cannot be read"), allowed)
+        faults.append(Fault("email", _("This is no e-mail address"), "name@example.org"))
+    if name.strip() and not (faults or is_readable(name)):
+        faults.append(Fault("name", _("This name cannot be read"), _("something to be seen")))
+    if faults:
+        raise InvalidInput(faults)
     password = secrets.token_urlsafe(TEMPORARY_BYTES)
     user = User(email=email, name=name.strip()[:200], created_by=actor.user.email, must_change_password=True)
     user.set_password(password)

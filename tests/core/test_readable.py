@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.readable import is_readable, same_name
+from core.readable import is_readable, same_name, unreadable
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,37 @@ def test_case_width_and_space_around_make_no_other_name(name):
     assert same_name(name) == same_name("Ops")
     assert same_name("e\u0301") == same_name("é")
     assert same_name("ops 2") != same_name("ops")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\x07", "Character 2 is U+0007,"),
+        ("a\nb", "Character 2 is U+000A,"),
+        ("ab\u202ecd", "Character 3 is U+202E RIGHT-TO-LEFT OVERRIDE,"),
+        ("\u2069", "Character 1 is U+2069 POP DIRECTIONAL ISOLATE,"),
+        ("a\u200bb", "Character 2 is U+200B ZERO WIDTH SPACE,"),
+        ("a\ufeff", "Character 2 is U+FEFF ZERO WIDTH NO-BREAK SPACE,"),
+        ("ab\u200d", "Character 3 is U+200D ZERO WIDTH JOINER,"),
+        ("a\u200d\u200db", "Character 2 is U+200D ZERO WIDTH JOINER,"),
+        ("a\U000e0041", "Character 2 is U+E0041 TAG LATIN CAPITAL LETTER A,"),
+    ],
+)
+def test_the_first_character_that_may_not_be_is_named_with_its_field(text, said):
+    (fault,) = unreadable("description", text)
+
+    assert fault.field == "description"
+    assert fault.message.startswith(said)
+
+
+def test_line_ends_and_tabs_may_be_in_texts_of_several_lines_only():
+    assert unreadable("description", "a\r\n\tb", several_lines=True) == []
+    assert [fault.message[:20] for fault in unreadable("name", "a\tb")] == ["Character 2 is U+000"]
+    assert [fault.message[:21] for fault in unreadable("name", "a\x0bb", several_lines=True)] == [
+        "Character 2 is U+000B"
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "❤\ufe0f\u200d🔥", "می\u200cخواهم", "क्\u200dष", "a  b"])
+def test_text_of_every_script_passes(text):
+    assert unreadable("description", text) == []

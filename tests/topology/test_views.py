@@ -387,3 +387,13 @@ def test_row_40_the_tree_of_five_thousand_nodes_is_a_page_of_bounded_size(
     assert whole.context["tree"].counts == (4, 281, 5000)  # three racks reach over a border of zones
     assert len(whole.content) < 600_000
     assert rack.context["drawn"].nodes == 18
+
+
+def test_a_new_pool_tells_a_bad_name_and_a_missing_label_at_once(page: Client, cluster: Cluster) -> None:
+    fields = {"name": "No name", "label_key": "not a key", "label_value": "", "cluster": cluster.name}
+
+    shown = page.post("/node-pools/new/", fields).content.decode()
+
+    assert "“No name”" in shown
+    assert "“not a key” is not a label key" in shown
+    assert "This field is required." in shown
