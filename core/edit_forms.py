@@ -1,6 +1,8 @@
 """What an edit form remembers of the row that it was opened with: what others saved since is never overwritten."""
 
+from django.contrib import messages
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from core.errors import Stale
 from core.models import DesiredState, TimestampedModel
@@ -20,6 +22,19 @@ def opened_generation(request: HttpRequest, row: DesiredState) -> int:
 def is_outdated(request: HttpRequest, row: DesiredState) -> bool:
     """Whether somebody else saved the row since the posted form was opened."""
     return opened_generation(request, row) != row.generation
+
+
+def tell_saved(request: HttpRequest, row: DesiredState, before: int, told: str) -> None:
+    """Say `told` of a row that was saved; where its generation is still the one `before`, that nothing changed."""
+    if row.generation == before:
+        tell_unchanged(request, row)
+    else:
+        messages.success(request, told)
+
+
+def tell_unchanged(request: HttpRequest, row: TimestampedModel) -> None:
+    """Say that what was sent is what was stored already."""
+    messages.info(request, _("Nothing changed: %(name)s is already as it was sent.") % {"name": row})
 
 
 def opened_at(request: HttpRequest, row: TimestampedModel) -> str:

@@ -106,6 +106,7 @@ def update_workload(
     actor: Actor, *, workload: Workload, source: str, expected_generation: int | None = None
 ) -> Workload:
     """Replace the document. While it runs, what the operator holds immutable must stay; suspended, only the name.
+    Writes nothing where nothing differs.
 
     Raises `InvalidInput`, `NotPermitted`, `Stale`, `Conflict` (being deleted).
     """
@@ -118,6 +119,8 @@ def update_workload(
     if draft.submission.pool.pk != workload.node_pool_id:
         _hold_pool(draft.submission.pool)
     before, columns = _audited(workload), _columns(draft)
+    if all(getattr(workload, name) == value for name, value in columns.items()):
+        return workload
     change_spec(workload, columns, expected_generation=expected_generation)
     audit.record(actor, "update", workload, before=before, after=_audited(workload))
     return workload

@@ -14,7 +14,7 @@ from accounts.roles import BY_NAME, RIGHTS
 from accounts.services.rights import people_of_group, rights_changed
 from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
-from core.readable import is_readable, same_name
+from core.readable import is_readable, same_name, unreadable
 
 NAME_LENGTH = 64
 
@@ -37,19 +37,20 @@ def create_role(
 def update_role(
     actor: Actor, *, role: Role, name: str, description: str, rights: Collection[str], enabled: bool
 ) -> Role:
-    """Change a role; it holds at once for everybody who has it."""
+    """Change a role; it holds at once for everybody who has it. Writes nothing where nothing differs."""
     require(actor.user, "roles:update", TENANT)
     _check(actor, name, description, rights)
     before = _shown(role)
     role.name, role.description, role.rights, role.enabled = name, description, sorted(rights), enabled
+    after = _shown(role)
+    changed = [key for key in after if before[key] != after[key]]
+    if not changed:
+        return role
     role.updated_at = timezone.now()
     _save(role)
     AccessRule.objects.filter(custom_role=role).update(role=name)
-    after = _shown(role)
-    changed = [key for key in after if before[key] != after[key]]
-    if changed:
-        record(actor, "update", role, before={k: before[k] for k in changed}, after={k: after[k] for k in changed})
-        rights_changed(_holders(role))
+    record(actor, "update", role, before={k: before[k] for k in changed}, after={k: after[k] for k in changed})
+    rights_changed(_holders(role))
     return role
 
 
@@ -76,8 +77,8 @@ def what_gives(role: Role) -> str:
 
 
 def _check(actor: Actor, name: str, description: str, rights: Collection[str]) -> None:
-    faults = []
-    if not name.strip() or name != name.strip() or len(name) > NAME_LENGTH or not is_readable(name):
+    faults = [*unreadable("name", name), *unreadable("description", description, several_lines=True)]
+    if not name.strip() or name != name.strip() or len(name) > NAME_LENGTH or not (faults or is_readable(name)):
         faults.append(Fault("name", _("This is no name of a role"), _("1 to 64 printable characters")))
     if len(description) > 500:
         faults.append(Fault("description", _("The description is too long"), _("up to 500 characters")))

@@ -25,7 +25,7 @@ from accounts.services.roles import what_gives
 from accounts.stored_now import StoredNow, show_stored, stored_now, yes_or_no
 from accounts.views import shared
 from core.api.ids import number_of
-from core.edit_forms import hold_as_opened, is_outdated_by_time, opened_at
+from core.edit_forms import hold_as_opened, is_outdated_by_time, opened_at, tell_unchanged
 from core.errors import NotFound, Stale
 
 LIST = "accounts:role-list"
@@ -97,7 +97,7 @@ def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
     initial = {"name": role.name, "description": role.description, "enabled": role.enabled}
     form = RoleForm(request.POST or None, initial=initial)
     rights = _sent(request) if request.method == "POST" else frozenset(role.rights)
-    stored: dict[str, StoredNow] = {}
+    before, stored = role.updated_at, dict[str, StoredNow]()
     if request.method == "POST":
         require(request.user, "roles:update", TENANT)
         if is_outdated_by_time(request, role) and (form.has_changed() or rights != frozenset(role.rights)):
@@ -107,7 +107,10 @@ def role_edit(request: HttpRequest, pk: str) -> HttpResponse:
         if form.is_valid():
             made = shared.save(form, lambda: _update(request, role, form.cleaned_data, rights))
             if made is not None:
-                messages.success(request, _("The role %(name)s is changed.") % {"name": made.name})
+                if made.updated_at == before:
+                    tell_unchanged(request, made)
+                else:
+                    messages.success(request, _("The role %(name)s is changed.") % {"name": made.name})
                 return redirect(LIST)
     return _form_page(request, form, matrix(rights, stored), role.name, role)
 

@@ -16,7 +16,7 @@ from clusters import presenting as cluster_presenting
 from clusters import selectors as cluster_selectors
 from clusters.kinds import KAI_QUEUE
 from clusters.models import Cluster
-from core.edit_forms import is_outdated, opened_generation
+from core.edit_forms import is_outdated, opened_generation, tell_saved
 from core.errors import Conflict, InvalidInput, Stale
 from organizations import cluster_queues, presenting
 from organizations.forms import DescriptionForm, Matrix, add_faults, read_matrix, with_stored
@@ -88,6 +88,7 @@ def edit_page(
     request: HttpRequest, row: Row, head: dict[str, Any], update: Callable[[str, Matrix, Shown | None], Row]
 ) -> HttpResponse:
     """Description and quota of a row that exists; what a change would bring about is shown before it is saved."""
+    before = row.generation
     form = DescriptionForm(request.POST or None, initial={"description": row.description})
     matrix = matrix_of(request, row.cluster, row)
     if is_outdated(request, row) and (form.has_changed() or matrix.differing):
@@ -100,7 +101,7 @@ def edit_page(
         warnings, shown = effects_of(request, matrix, row)
         description, seal = form.cleaned_data["description"].strip(), sealed(request, row, shown)
         if not warnings and save(form, lambda: update(description, matrix, shown)) is not None:
-            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
+            tell_saved(request, row, before, _("%(name)s is saved; the cluster follows.") % {"name": row.name})
             return redirect(f"organizations:{head['kind']}-detail", row.pk)
     context = {
         **head,

@@ -9,7 +9,9 @@ from django.db.models import F
 from django.http import HttpResponse
 from django.urls import reverse
 
+from accounts.models import AuditEntry, Role
 from tests.contracts.urlconf import routes
+from workloads.graph import parse_graph
 
 PAGES: Mapping[str, Mapping[str, str]] = {
     "workloads:edit": {"source": "# more\n", "action": "save"},
@@ -28,6 +30,7 @@ class Form(HTMLParser):
         self.fields: dict[str, str] = {}
         self._found: dict[str, str] = {}
         self._name = ""
+        self._is_first = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
@@ -37,10 +40,12 @@ class Form(HTMLParser):
         elif tag == "input" and (given.get("type") not in ("checkbox", "radio") or "checked" in given):
             self._put(given.get("name"), given.get("value"))
         elif tag in ("select", "textarea"):
-            self._name = given["name"]
+            self._name, self._is_first = given["name"], True
             self._put(self._name, "")
-        elif tag == "option" and ("selected" in given or not self._found.get(self._name)):
-            self._put(self._name, given.get("value"))
+        elif tag == "option":
+            if "selected" in given or self._is_first:
+                self._put(self._name, given.get("value"))
+            self._is_first = False
 
     def handle_data(self, data: str) -> None:
         if self.lasttag == "textarea" and self._name:
@@ -123,3 +128,53 @@ def test_a_form_that_comes_back_stays_as_old_as_it_is(page: str, edited: Any, cl
         fields = typed(page, fields_of(answer)) | {"confirmed": "1"}
 
     assert generation(row) == int(fields["generation"]) + 1
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_form_saved_as_it_was_opened_says_that_nothing_changed(
+    page: str, edited: Any, client_of: Any, admin: Any
+) -> None:
+    (row, url), client = edited(page), client_of(admin)
+    fields = fields_of(client.get(url))
+    same = {"action": "save"} if page == "workloads:edit" else {}
+
+    answer = client.post(url, {**fields, **same}, follow=True)
+
+    shown = answer.content.decode()
+    assert f"Nothing changed: {row} is already as it was sent." in shown
+    assert "the cluster follows" not in shown
+    assert generation(row) == int(fields["generation"])
+    assert not AuditEntry.objects.filter(object_id=str(row.pk)).exclude(action="create").exists()
+
+
+def test_replicas_that_are_so_already_change_nothing(submit: Any, client_of: Any, admin: Any) -> None:
+    workload = submit()
+    component = parse_graph(workload.manifest).components[0]
+    fields = {"component": component.name, "replicas": str(component.replicas)}
+
+    answer = client_of(admin).post(reverse("workloads:scale", args=[workload.pk]), fields, follow=True)
+
+    assert f"Nothing changed: {workload} is already as it was sent." in answer.content.decode()
+    assert generation(workload) == workload.generation
+
+
+def test_an_unchanged_role_keeps_the_moment_of_its_last_change(client_of: Any, admin: Any) -> None:
+    role = Role.objects.create(name="Readers", rights=["project:read"])
+    client, url = client_of(admin), reverse("accounts:role-edit", args=[role.pk])
+    fields = {"name": "Readers", "description": "", "enabled": "on", "right": "project:read"}
+
+    answer = client.post(url, {**fields, "updated": client.get(url).context["updated"]}, follow=True)
+
+    assert "Nothing changed: Readers is already as it was sent." in answer.content.decode()
+    assert Role.objects.get().updated_at == role.updated_at
+
+
+def test_unchanged_distances_stay_assumptions(topology: Any, client_of: Any, admin: Any) -> None:
+    client, url = client_of(admin), reverse("topology:topology-links", args=[topology.pk])
+    links = [{"latencyMicroseconds": n, "bandwidthGigabytesPerSecond": n, "assumed": True} for n in (3, 2, 1)]
+    type(topology).objects.filter(pk=topology.pk).update(links=links)
+
+    answer = client.post(url, fields_of(client.get(url)), follow=True)
+
+    assert "Nothing changed: topology-1 is already as it was sent." in answer.content.decode()
+    assert type(topology).objects.get(pk=topology.pk).links == links

@@ -88,13 +88,15 @@ def replace_topology(
 def update_links(
     actor: Actor, *, topology: NetworkTopology, links: Sequence[Any], expected_generation: int | None = None
 ) -> NetworkTopology:
-    """What distance costs per level, in the order of the levels: latency in µs, bandwidth in GB/s. Raises `Conflict`
-    where it is being deleted, `Stale`."""
+    """What distance costs per level, in the order of the levels: latency in µs, bandwidth in GB/s. Writes nothing
+    where nothing differs. Raises `Conflict` where it is being deleted, `Stale`."""
     require(actor.user, "network-topologies:update", topology.scope)
     if topology.is_being_deleted:
         raise Conflict(_("Topology %(name)s is being deleted.") % {"name": topology.name}, objects=[topology.name])
     checked = checked_links(links, len(topology.levels))
     before = topology.links
+    if checked == before:
+        return topology
     changed = change_spec(topology, {"links": checked}, expected_generation=expected_generation)
     audit.record(actor, "update", changed, before={"links": before}, after={"links": checked})
     return changed

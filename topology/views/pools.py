@@ -22,7 +22,7 @@ from clusters import selectors as cluster_selectors
 from clusters.kept import kept
 from clusters.kinds import KAI_SCHEDULING_SHARD
 from clusters.names import owner_label_value
-from core.edit_forms import is_outdated, opened_generation
+from core.edit_forms import is_outdated, opened_generation, tell_saved
 from core.errors import Conflict, InvalidInput, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -192,6 +192,7 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
     """Label, topology, strategy, minimum runtime."""
     pool, head = _head(request, pk, "overview")
     require(request.user, "nodepools:update", pool.scope)
+    before = pool.generation
     initial = {column: getattr(pool, column) for column in services.NodePoolChanges.__annotations__}
     form = NodePoolSettingsForm(request.POST or None, initial=initial, cluster=pool.cluster, pool=pool)
     effects: dict[str, Any] = {}
@@ -201,7 +202,7 @@ def node_pool_edit(request: HttpRequest, pk: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         effects, shown = _effects(request, pool, form.changes())
         if not effects and _updated(request, pool, form, shown):
-            messages.success(request, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
+            tell_saved(request, pool, before, _("%(name)s is saved; the cluster follows.") % {"name": pool.name})
             return redirect("topology:node-pool-detail", pool.pk)
     status = 422 if form.errors or effects else 200
     context = {**head, **effects, "form": form, "generation": opened_generation(request, pool)}
@@ -245,7 +246,7 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     pool = pools_of(request.user).get_visible(request.user, pk=pk)
     require(request.user, "nodepools:update", pool.scope)
     data = request.POST if request.method == "POST" else request.GET
-    chosen, seen = data.get("topology", ""), data.get("attached")
+    chosen, seen, before = data.get("topology", ""), data.get("attached"), pool.generation
     topology = pool.cluster.network_topologies.get_visible(request.user, pk=chosen) if chosen else None
     effects, shown = _effects(request, pool, {"network_topology": topology})
     if request.method != "POST":
@@ -266,7 +267,8 @@ def node_pool_attach(request: HttpRequest, pk: str) -> HttpResponse:
     except (InvalidInput, Conflict, Stale) as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("The network topology of %(name)s is changed.") % {"name": pool.name})
+        told = _("The network topology of %(name)s is changed.") % {"name": pool.name}
+        tell_saved(request, pool, before, told)
     return redirect("topology:node-pool-detail", pool.pk)
 
 

@@ -25,7 +25,7 @@ from clusters.kept import kept
 from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY
 from clusters.names import owner_label_value
 from clusters.selectors import observed_versions
-from core.edit_forms import is_outdated, opened_generation
+from core.edit_forms import is_outdated, opened_generation, tell_saved
 from core.errors import Conflict, InvalidInput, NotFound, Stale
 from core.tables import build_table, table_response
 from topology import presenting, services
@@ -156,7 +156,7 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
     error = ""
     stored: list[dict[str, StoredNow]] = []
     if request.method == "POST":
-        links = _posted_links(request, row)
+        before, links = row.row.generation, _posted_links(request, row)
         if is_outdated(request, row.row):
             stored = _stored_links(request, row.row, links)
         try:
@@ -169,7 +169,7 @@ def topology_links(request: HttpRequest, pk: str) -> HttpResponse:
         except (InvalidInput, Conflict, Stale) as refused:
             error = refused.message
         else:
-            messages.success(request, _("Latency and bandwidth are saved."))
+            tell_saved(request, row.row, before, _("Latency and bandwidth are saved."))
             return redirect("topology:topology-detail", row.id)
     levels = _levels(row, head["tree"])
     if error:  # what was typed stays

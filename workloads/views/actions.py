@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.audit import record_refusal
 from accounts.permissions import require
 from accounts.requests import actor_of
+from core.edit_forms import tell_saved
 from core.errors import Conflict, InvalidInput, MusterError, NotFound, Stale
 from core.templatetags.quantities import number
 from core.templatetags.ui import and_more
@@ -35,7 +36,7 @@ def workload_scale(request: HttpRequest, pk: str) -> HttpResponse:
     workload = selectors.workload_of(request.user, pk)
     if request.method != "POST":
         return redirect("workloads:detail", workload.pk)
-    text = request.POST.get("replicas", "").strip()
+    before, text = workload.generation, request.POST.get("replicas", "").strip()
     try:
         if not (text.isascii() and text.isdigit() and len(text) <= 6):
             raise InvalidInput.of(
@@ -47,7 +48,7 @@ def workload_scale(request: HttpRequest, pk: str) -> HttpResponse:
     except (InvalidInput, Conflict, Stale) as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("The change is saved; the cluster follows."))
+        tell_saved(request, workload, before, _("The change is saved; the cluster follows."))
     return redirect("workloads:detail", workload.pk)
 
 

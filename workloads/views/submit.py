@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
 from accounts.stored_now import StoredNow, stored_now
-from core.edit_forms import is_outdated, opened_generation
+from core.edit_forms import is_outdated, opened_generation, tell_saved
 from core.errors import Conflict, InvalidInput, Stale
 from workloads import selectors, services
 from workloads.blueprints import BLUEPRINTS
@@ -59,7 +59,7 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "workloads:update", workload.scope)
     source = request.POST.get("source", workload.source).replace("\r\n", "\n")
     checks, manifest = edit_checks(workload, source)
-    generation = opened_generation(request, workload)
+    before, generation = workload.generation, opened_generation(request, workload)
     stored = None
     if is_outdated(request, workload) and source != workload.source:
         checks = (Check("Stale", "bad", "", Stale().message), *checks)
@@ -72,7 +72,7 @@ def workload_edit(request: HttpRequest, pk: str) -> HttpResponse:
         except (Stale, Conflict) as error:
             checks = (Check("Stale", "bad", "", error.message), *checks)
         else:
-            messages.success(request, _("The change is saved; the cluster follows."))
+            tell_saved(request, workload, before, _("The change is saved; the cluster follows."))
             return redirect("workloads:detail", workload.pk)
     refused = request.POST.get("action") == "save"
     context = {"workload": workload, "source": source, "checks": checks, "manifest": manifest, "refused": refused}
