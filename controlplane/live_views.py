@@ -1,6 +1,7 @@
 """The stream of live topics, `/live?topic=…`: who may listen to what."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
@@ -9,7 +10,6 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
@@ -18,9 +18,11 @@ from accounts.models import User
 from accounts.permissions import ScopedQuerySet, has_right
 from accounts.sessions import is_idle
 from clusters.models import Cluster
+from clusters.selectors import WatchState, stale_clusters, watch_state
 from controlplane.live import Page, stream
 from core.errors import NotFound
 from core.live import row_topics
+from core.templatetags.ui import and_more
 
 MAX_TOPICS = 50
 
@@ -93,11 +95,29 @@ def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, 
     user = User.objects.filter(pk=user_pk, is_active=True).first()
     if user is None or not _session_holds(user, session_key) or not all(_may_hear(user, t) for t in topics):
         return None
-    silent = Cluster.objects.visible_to(user).filter(watcher_until__lt=timezone.now()).order_by("watcher_until")
-    for cluster in silent[:1]:
-        since = cluster.watcher_until or timezone.now()
-        return {"stale": _("watcher of %(cluster)s is down") % {"cluster": cluster}, "since": since.isoformat()}
-    return {}
+    found = stale_clusters(user)
+    if not found:
+        return {}
+    since = [moment for cluster, state in found if (moment := _stale_since(cluster, state))]
+    told = and_more([_stale_words(cluster, state) for cluster, state in found])
+    return {"stale": told, "since": min(since).isoformat() if since else ""}
+
+
+def _stale_since(cluster: Cluster, state: WatchState) -> datetime | None:
+    """When the oldest of what is shown of the cluster was heard; None where nothing ever was."""
+    if state.failed:
+        return watch_state(cluster, *(kind for kind, _why in state.failed)).since
+    return state.since or cluster.watcher_until
+
+
+def _stale_words(cluster: Cluster, state: WatchState) -> str:
+    if _stale_since(cluster, state) is None:
+        return _("%(cluster)s was never heard") % {"cluster": cluster}
+    if state.reason == "NoWatcher":
+        return _("watcher of %(cluster)s is down") % {"cluster": cluster}
+    if not state.failed:
+        return str(cluster)
+    return f"{cluster} ({and_more([kind for kind, _why in state.failed])})"
 
 
 def _session_holds(user: User, session_key: str) -> bool:

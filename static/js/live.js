@@ -1,6 +1,6 @@
 // Live pages. Elements with an id and data-live="topic …" are fetched again when one of their topics changes and
 // merged in place. One EventSource a page (data-live-url on body). Its messages: a JSON list of topics; event
-// "state": {"stale": "what is wrong", "since": ISO time} or {} when all is well. Without it the page polls.
+// "state": {"stale": "what is wrong", "since": ISO time or ""} or {} when all is well. Without it the page polls.
 import { light, show } from "./indicator.js";
 import { isHeld, merge, mergeInPlace } from "./merge.js";
 import { say } from "./page.js";
@@ -30,7 +30,8 @@ function concerns(element, topics) {
 function showState() {
   if (ended) show(say(ended), true);
   else if (lostAt) show(say("offline", { time: clock(lostAt) }), true);
-  else if (told.stale) show(`${say("stale", { time: clock(new Date(told.since)) })}: ${told.stale}`, true);
+  else if (told.since) show(`${say("stale", { time: clock(new Date(told.since)) })}: ${told.stale}`, true);
+  else if (told.stale) show(told.stale, true);
   else if (poll) show(say("polling", { n: POLL_SECONDS }), false);
   else show(say("isLive"), false);
 }

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.conf import settings as django_settings
@@ -178,19 +179,42 @@ def test_the_state_names_a_cluster_whose_watcher_is_silent_and_ends_with_the_ses
     client = client_of(admin)
     key = client.session.session_key
     topics = frozenset({"topology.NodePool"})
+    now = timezone.now()
+    heard = {"eventAt": now.isoformat()}
+    type(cluster).objects.update(watcher_until=now + timedelta(minutes=1), streams={"nodes": heard})
     assert _state(admin.pk, key, topics) == {}
 
-    silent = timezone.now()
-    type(cluster).objects.update(watcher_until=silent)
-    assert _state(admin.pk, key, topics) == {
-        "stale": "watcher of cluster-a is down",
-        "since": silent.isoformat(),
-    }
+    type(cluster).objects.update(watcher_until=now)
+    assert _state(admin.pk, key, topics) == {"stale": "watcher of cluster-a is down", "since": now.isoformat()}
 
     AccessRule.objects.all().delete()
     assert _state(admin.pk, key, topics) is None
     User.objects.update(is_active=False)
     assert _state(admin.pk, key, frozenset()) is None
+
+
+def test_the_state_names_each_cluster_that_is_not_current_and_since_when_the_oldest_is_not(admin, cluster, client_of):
+    """Watched all the same: one says nothing more, of one the pods cannot be read, one was never heard, one is well."""
+    now = timezone.now()
+    long_ago, ago = now - timedelta(hours=3), now - timedelta(hours=1)
+    well = {"eventAt": now.isoformat()}
+    streams = {
+        "cluster-a": {"nodes": {"eventAt": ago.isoformat()}},
+        "cluster-b": {"nodes": well, "pods": {"eventAt": long_ago.isoformat(), "error": "forbidden"}},
+        "cluster-c": {},
+        "cluster-d": {"nodes": well},
+    }
+    cluster.delete()
+    for name, found in streams.items():
+        type(cluster).objects.create(
+            name=name, server="http://127.0.0.1:1", credential=b"", phase="Connected", streams=found,
+            watcher_until=None if name == "cluster-c" else now + timedelta(minutes=5),
+        )  # fmt: skip
+
+    assert _state(admin.pk, client_of(admin).session.session_key, frozenset()) == {
+        "stale": "cluster-a, cluster-b (pods), cluster-c was never heard",
+        "since": long_ago.isoformat(),
+    }
 
 
 def test_a_signed_out_session_hears_nothing_more(admin, client_of):

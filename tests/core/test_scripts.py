@@ -340,8 +340,15 @@ def test_a_live_page_that_is_gone_says_so_and_not_that_the_connection_is_lost(
         expect(page.locator("#live")).to_have_text(words, timeout=15_000)
 
 
-def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, live: str) -> None:
-    down = '{"stale": "watcher of cluster-a is down", "since": "2026-11-24T14:02:00Z"}'
+@pytest.mark.parametrize(
+    ("since", "words"),
+    [
+        ("2026-11-24T14:02:00Z", "stale since 14:02:00: watcher of cluster-a is down"),
+        ("", "watcher of cluster-a is down"),
+    ],
+)
+def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, live: str, since: str, words: str) -> None:
+    down = f'{{"stale": "watcher of cluster-a is down", "since": "{since}"}}'
     with chromium.new_context(timezone_id="UTC") as session:
         page = session.new_page()
         serve(page, {"/gallery": live})
@@ -352,7 +359,8 @@ def test_a_watcher_that_is_down_is_said_until_it_is_back(chromium: Browser, live
         with page.expect_request("**/gallery"):
             pass
 
-        expect(page.locator("#live")).to_have_text("stale since 14:02:00: watcher of cluster-a is down")
+        expect(page.locator("#live")).to_have_text(words)
+        expect(page.locator("#live")).to_have_class("live stale")
 
 
 def _one_message(data: str, before: str = "") -> object:
