@@ -18,12 +18,18 @@ Viewer = User | AnonymousUser
 Narrow = Callable[[AuditEntry, Any], Any]
 
 _sayers: dict[str, Say] = {}
+_value_sayers: dict[str, Say] = {}
 _narrowers: dict[str, Callable[[Viewer], Narrow]] = {}
 
 
 def say_field(name: str, say: Say) -> None:
     """Let `say(value)` tell the field `name` of every entry; "" leaves it to its parts."""
     _sayers[name] = say
+
+
+def say_value(name: str, say: Say) -> None:
+    """Let `say(value)` tell every value whose path ends with `name`; "" leaves it as it is written."""
+    _value_sayers[name] = say
 
 
 def told(name: str, value: Any) -> str:
@@ -86,7 +92,8 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
         for number, part in enumerate(value):
             yield from _leaves(f"{path}[{number}]", part)
     else:
-        yield path, _plain(value)
+        say = _value_sayers.get(path.rpartition(".")[2])
+        yield path, (say(value) if say else "") or _plain(value)
 
 
 def _plain(value: Any) -> str:

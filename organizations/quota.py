@@ -22,6 +22,7 @@ HIGHEST_PRIORITY = 1_000_000
 RESOURCES = ("gpu", "cpu", "memory")
 BOUNDS = ("deserved", "limit", "weight")
 COLUMNS = tuple(f"{resource}_{bound}" for resource in RESOURCES for bound in BOUNDS)
+BOUNDED = tuple(column for column in COLUMNS if not column.endswith("weight"))
 
 # What a new pool gives every department and project (Run:ai, node pools "On creation"): no GPUs guaranteed, CPU and
 # memory unlimited, over-quota on.
@@ -33,13 +34,14 @@ DEFAULTS: Mapping[str, Decimal] = {
 MEMORY_UNITS = {"MB": Decimal(1), "GB": Decimal(1000), "Mib": Decimal("1.048576")}
 
 _WEIGHTS = gettext_noop("a number from 0 with at most 6 decimals")
-_ALLOWED = gettext_noop("−1 for unlimited, or a number from 0 with at most 6 decimals")
+_ALLOWED = gettext_noop("unlimited (−1), or a number from 0 with at most 6 decimals")
 
 
 def read_amount(value: Any, field: str, *, text: bool = False) -> Decimal:
     """An amount from JSON, or from a form with `text`. Raises `InvalidInput` naming `field`.
 
-    JSON strings are refused: "-1.0" must not turn into anything by itself. In text, "unlimited" is −1.
+    JSON strings are refused: "-1.0" must not turn into anything by itself. In text, "unlimited" is −1, in English and
+    in the viewer's language; −1 may be written too.
     """
     if text and isinstance(value, str):
         return _read_text(value.strip(), field)
@@ -65,7 +67,7 @@ def read_weight(value: Any, field: str, *, text: bool = False) -> Decimal:
 
 
 def _read_text(value: str, field: str) -> Decimal:
-    if value.lower() in ("unlimited", "-1", "\u22121"):
+    if value.lower() in ("unlimited", _("unlimited"), "-1", "\u22121"):
         return UNLIMITED
     try:
         amount = Decimal(value if "_" not in value else "")  # Decimal() takes underscores, which nobody means

@@ -64,7 +64,12 @@ def amount_word(resource: str, amount: Decimal) -> str:
     """An amount in the unit of people: "12", "unlimited"."""
     if amount == -1:
         return _("unlimited")
-    return number(to_people(resource, amount), 6)
+    return number(to_people(resource, amount))
+
+
+def bound_word(written: str) -> str:
+    """The word for a quota or limit as the audit log has it, where that is no figure; else empty."""
+    return _("unlimited") if written == "-1" else ""
 
 
 def warning_item(warning: QuotaWarning) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _read_amounts(given: Any, resource: str, place: str) -> dict[str, Decimal]:
     if "deserved" in given:
         value = given["deserved"]
         if value is None and resource == "gpu":
-            raise InvalidInput.of(f"{place}.deserved", "null is no amount of GPUs", "−1 for unlimited, or 0 and more")
+            raise InvalidInput.of(f"{place}.deserved", "null is no amount of GPUs", "unlimited (−1), or 0 and more")
         found[f"{resource}_deserved"] = _amount(value, f"{place}.deserved", factor)
     if "limit" in given:
         found[f"{resource}_limit"] = _amount(given["limit"], f"{place}.limit", factor)

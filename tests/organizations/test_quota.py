@@ -1,6 +1,7 @@
 from decimal import Decimal as D
 
 import pytest
+from django.utils.translation import override
 
 from core.errors import InvalidInput
 from organizations.quota import (
@@ -31,7 +32,7 @@ def test_row_3_what_is_no_amount_is_refused_naming_the_field(value: object) -> N
         read_amount(value, "resources[0].gpu.limit")
 
     assert caught.value.faults[0].field == "resources[0].gpu.limit"
-    assert "−1 for unlimited" in caught.value.faults[0].allowed
+    assert "unlimited (−1)" in caught.value.faults[0].allowed
 
 
 @pytest.mark.parametrize(
@@ -99,3 +100,17 @@ def test_a_limit_below_the_deserved_amount_warns() -> None:
     assert [(w.code, w.resource, w.amount, w.against) for w in found] == [
         (WarningCode.LIMIT_BELOW_DESERVED, "gpu", 4, 8)
     ]
+
+
+@pytest.mark.parametrize("text", ["unlimited", "Unlimited", " 不限 ", "-1", "\u22121"])
+def test_unlimited_may_be_written_in_english_in_the_viewers_language_and_as_minus_one(text: str) -> None:
+    with override("zh-hans"):
+        assert read_amount(text, "limit", text=True) == UNLIMITED
+
+
+def test_what_is_refused_is_told_with_the_word_unlimited() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_amount("none", "limit", text=True)
+
+    (fault,) = refused.value.faults
+    assert fault.allowed == "unlimited (−1), or a number from 0 with at most 6 decimals"

@@ -6,10 +6,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import Actor
-from accounts.models import AccessRule, User
+from accounts.audit_changes import changes_of
+from accounts.models import AccessRule, AuditEntry, User
 from clusters.models import Cluster, ClusterObject, Node
 from organizations import services
 from organizations.models import Department, Project, Quota
+from organizations.quota import COLUMNS
 from organizations.quota_rows import ensure_quota_rows
 from topology.models import NodePool
 
@@ -340,3 +342,46 @@ def test_lists_take_a_fixed_number_of_queries(
         page.get("/projects/")
     with django_assert_max_num_queries(18):
         page.get("/departments/")
+
+
+def test_a_new_department_tells_a_bad_name_and_a_bad_quota_at_once(page: Client, default_pool: NodePool) -> None:
+    fields = {f"{default_pool.pk}-{column}": "1" for column in (*COLUMNS, "priority")}
+
+    answer = page.post(
+        "/departments/new/",
+        {**fields, "name": "No name", "description": "a\u202eb", f"{default_pool.pk}-gpu_limit": "many"},
+    )
+
+    shown = answer.content.decode()
+    assert answer.status_code == 422
+    assert "“No name” cannot be a name" in shown
+    assert "Character 2 is U+202E RIGHT-TO-LEFT OVERRIDE" in shown
+    assert "&#x27;many&#x27; is not a number" in shown
+    assert not Department.objects.filter(name="No name").exists()
+
+
+def test_a_new_project_tells_a_bad_name_namespace_and_quota_at_once(
+    page: Client, project: Project, default_pool: NodePool
+) -> None:
+    fields = {f"{default_pool.pk}-{column}": "1" for column in (*COLUMNS, "priority")}
+    given = {"name": "No name", "namespace": "kube-system", "department": str(project.department_id)}
+
+    answer = page.post("/projects/new/", {**fields, **given, f"{default_pool.pk}-gpu_limit": "-2"})
+
+    shown = answer.content.decode()
+    assert answer.status_code == 422
+    assert "“No name” cannot be a name" in shown
+    assert "The namespace kube-system is the cluster’s own" in shown
+    assert "&#x27;-2&#x27; is negative" in shown
+
+
+def test_the_audit_log_says_unlimited(page: Client, project: Project, default_pool: NodePool) -> None:
+    ensure_quota_rows(project)
+    for limit in ("9", "-1"):
+        page.post(f"/projects/{project.pk}/edit/", form_of(project, gpu_limit=limit))
+        project.refresh_from_db()
+
+    newest, older = AuditEntry.objects.filter(object_type="organizations.Project", action="update")[:2]
+
+    assert "resources.default.gpu_limit: 9 → unlimited" in [change.text() for change in changes_of(newest)]
+    assert "resources.default.gpu_limit: unlimited → 9" in [change.text() for change in changes_of(older)]
