@@ -76,7 +76,7 @@ def _round(each: Round, inside: str, amount: Say, shown: Name) -> Step:
             "name": shown(gift.uid),
             "given": amount(gift.amount),
             "part": amount(gift.part),
-            "share": number(Decimal(repr(gift.weight / gift.weights))) if gift.weights else "0",
+            "share": number(Decimal(repr(gift.weight / gift.weights)), 3) if gift.weights else "0",
         }
         if gift.amount >= gift.part:
             lines.append(_("%(name)s: %(share)s of it is %(part)s") % words)

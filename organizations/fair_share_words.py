@@ -17,8 +17,8 @@ from scheduling.shares_holdings import Holding
 
 # Divisors from the engine's units to those of people: devices, cores, GB (10^9 bytes).
 SCALES: Mapping[str, Decimal] = {"gpu": Decimal(1), "cpu": Decimal(1000), "memory": Decimal(10) ** 9}
-PLACES = 3
-_STEP = Decimal(1).scaleb(-PLACES)
+# What they are rounded to: fractions of GPUs are as exact as quotas, cores and GB to three decimals.
+_STEPS: Mapping[str, Decimal] = {"gpu": Decimal("1e-6"), "cpu": Decimal("1e-3"), "memory": Decimal("1e-3")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Words(dict[str, Decimal | str]):
 
 def people(resource: str, amount: float) -> Decimal:
     """An engine's amount in the unit of people, rounded as sentences show it; −1 is not treated apart."""
-    return (Decimal(repr(float(amount))) / SCALES[resource]).quantize(_STEP) + 0
+    return (Decimal(repr(float(amount))) / SCALES[resource]).quantize(_STEPS[resource]) + 0
 
 
 def share_sentence(name: str, resource: str, share: Share) -> str:

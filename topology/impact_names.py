@@ -105,5 +105,5 @@ def _added(entry: Shown, more: Shown) -> Shown:
 
 
 def plain(amount: float) -> int | float:
-    """An amount for JSON: whole where it is whole, else to three places."""
-    return int(amount) if amount == int(amount) else round(amount, 3)
+    """An amount for JSON: whole where it is whole, else to six places, as quotas have them."""
+    return int(amount) if amount == int(amount) else round(amount, 6)

@@ -27,10 +27,16 @@ _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @register.filter
-def number(value: Decimal | int | float | None, places: int = 3) -> str:
-    """A number in the viewer's locale, rounded to at most `places` decimals, trailing zeros dropped."""
+def number(value: Decimal | int | float | None, places: int | None = None) -> str:
+    """A number in the viewer's locale, rounded to at most `places` decimals, trailing zeros dropped.
+
+    Without `places` as every amount is, in cells and sentences alike: six decimals below 100, where fractions of GPUs
+    are exact; three above, where more would be noise.
+    """
     if value is None:
         return "–"
+    if places is None:
+        places = 6 if abs(Decimal(value)) < 100 else 3
     if abs(Decimal(value)) >= _LARGEST_WRITTEN_OUT:
         return f"{Decimal(value):.3E}"
     return str(format_decimal(_rounded(value, places), format=f"#,##0.{'#' * places}", locale=_locale()))
@@ -45,8 +51,7 @@ def gpus(value: Number) -> str:
         return gettext("unlimited")
     if value == 0:
         return format_html('<span class="zero">{}</span>', "0")
-    # Fractions of GPUs are exact; of large figures (memory, cores) they would be noise.
-    return number(value, 6 if abs(Decimal(value)) < 100 else 1)
+    return number(value)
 
 
 @register.filter

@@ -40,7 +40,7 @@ def test_an_icon_that_does_not_exist_fails() -> None:
         (Decimal("32.000"), "32"),
         (0.1 + 0.2, "0.3"),
         (Decimal("1234567.5"), "1,234,567.5"),
-        (Decimal("32462.762619"), "32,462.8"),
+        (Decimal("32462.762619"), "32,462.763"),
         (Decimal("0.125"), "0.125"),
         (-1, "unlimited"),
         (0, '<span class="zero">0</span>'),
@@ -171,3 +171,19 @@ def test_a_message_that_stands_alone_begins_with_a_capital_where_it_begins_with_
     message: str, shown: str
 ) -> None:
     assert sentence(message) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0.0004", "0.0004"),
+        ("10.6666666667", "10.666667"),
+        ("99.9999994", "99.999999"),
+        ("100.0004", "100"),
+        ("1234.5678", "1,234.568"),
+    ],
+)
+def test_a_cell_and_a_sentence_round_an_amount_alike(value: str, shown: str) -> None:
+    with translation.override("en"):
+        assert (number(Decimal(value)), gpus(Decimal(value))) == (shown, shown)
+        assert number(float(value)) == shown
