@@ -64,8 +64,8 @@ def merge(
 def with_repairs(old: Sequence[dict[str, Any]], new: Sequence[Condition], *, now: datetime) -> list[Condition]:
     """`new`, where a repair of drift that `old` tells of is told on for `TOLD_FOR`: the next look finds nothing wrong,
     and nobody would ever read of it."""
-    before = find(old, "InSync")
-    if before is None or before["status"] != "False" or before["reason"] not in REPAIRS:
+    before = last_repair(old)
+    if before is None:
         return list(new)
     since = datetime.fromisoformat(before["lastTransitionTime"])
     if not timedelta(0) <= now - since < TOLD_FOR:
@@ -74,6 +74,12 @@ def with_repairs(old: Sequence[dict[str, Any]], new: Sequence[Condition], *, now
         "InSync", "False", before["reason"], before["message"], arguments=tuple(before["arguments"].items())
     )
     return [told if each.type == "InSync" and each.status == "True" else each for each in new]
+
+
+def last_repair(conditions: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """The condition that tells of the last repair of drift; None where none is told any more."""
+    found = find(conditions, "InSync")
+    return found if found and found["status"] == "False" and found["reason"] in REPAIRS else None
 
 
 def find(conditions: Iterable[dict[str, Any]], type_: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from accounts.permissions import has_right
 from accounts.tables import SOURCES
 from clusters.models import ClusterEvent
 from clusters.node_presenting import event_views
-from core.conditions import REPAIRS, find
+from core.conditions import last_repair
 from core.models import DesiredState
 from topology.wording import condition_item
 
@@ -42,8 +42,8 @@ def timeline(user: Any, row: DesiredState, objects: Iterable[tuple[str, str]]) -
 
 def _repairs(row: DesiredState) -> list[dict[str, Any]]:
     """The last repair of drift, while its condition tells of it."""
-    found = find(row.conditions, "InSync")
-    if found is None or found["status"] != "False" or found["reason"] not in REPAIRS:
+    found = last_repair(row.conditions)
+    if found is None:
         return []
     item = condition_item(found)
     at = item["since"] or row.updated_at

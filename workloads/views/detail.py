@@ -18,6 +18,7 @@ from clusters.live import read_log
 from clusters.models import ClusterEvent
 from clusters.presenting import stale_sentences
 from clusters.selectors import observed_version, watch_state
+from core.conditions import last_repair
 from core.errors import NotFound
 from core.templatetags.quantities import number
 from topology.selectors import node_facts
@@ -57,7 +58,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "pod_count": pods.paginator.count,
         "drawing": drawing(request.user, workload),
         "other_topology": other_topology(workload),
-        "events": timeline(list(observed.events_of(workload)[:50]))[:8],
+        "events": history(workload, 50)[:8],
     }
     return render(request, "workloads/detail.html", context)
 
@@ -78,10 +79,10 @@ def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
 
 @require_GET
 def workload_events(request: HttpRequest, pk: str) -> HttpResponse:
-    """What the cluster reported about it."""
+    """What the cluster reported about it, and what Muster put right."""
     workload = selectors.workload_of(request.user, pk)
-    events = timeline(list(observed.events_of(workload)[:MAX_EVENTS]))
-    return render(request, "workloads/events.html", {**head(request, workload, "events"), "events": events})
+    context = {**head(request, workload, "events"), "events": history(workload, MAX_EVENTS)}
+    return render(request, "workloads/events.html", context)
 
 
 @require_GET
@@ -242,6 +243,16 @@ def _drawn(workload: Workload, levels: Sequence[str], roles: Sequence[str]) -> D
     own = own_gpus(observed.pod_facts(observed.pods_of(workload)))
     facts = without(node_facts(workload.cluster_id, pool=workload.node_pool.name), own)
     return draw(levels, facts, own, roles, (workload.placement or {}).get("domains", ()))
+
+
+def history(workload: Workload, most: int) -> list[dict[str, Any]]:
+    """Its last `most` events and the last repair of drift, newest first."""
+    told = timeline(list(observed.events_of(workload)[:most]))
+    if repair := last_repair(workload.conditions):
+        view = condition_view(repair)
+        at = view.since or workload.updated_at
+        told.append({"at": at, "status": view.status, "text": view.text, "source": "Muster", "count": 1})
+    return sorted(told, key=lambda entry: entry["at"], reverse=True)
 
 
 def timeline(events: Sequence[ClusterEvent]) -> list[dict[str, Any]]:
