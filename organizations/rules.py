@@ -15,7 +15,8 @@ NAMESPACE_PREFIX = "runai-"
 RESERVED_NAMESPACES = frozenset(
     {
         "default", "kube-system", "kube-public", "kube-node-lease",
-        "kai-scheduler", "kai-resource-reservation", "kai-scale-adjust", "grove-system", "gpu-operator",
+        "kai-scheduler", "kai-resource-reservation", "kai-scale-adjust", "grove-system", "dynamo-system",
+        "gpu-operator", "monitoring",
     }
 )  # fmt: skip
 

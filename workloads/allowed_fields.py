@@ -5,9 +5,21 @@ host access, privileges, service accounts, other namespaces, other schedulers, a
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from core.words import gettext_noop
+from workloads.allowed_parts import (
+    AFFINITY,
+    ANY,
+    ENV_FROM,
+    ENV_VALUE_FROM,
+    PORTS,
+    PULL_SECRETS,
+    SPREAD_CONSTRAINTS,
+    TOLERATIONS,
+    VOLUME_MOUNTS,
+    Fields,
+    Rule,
+)
 from workloads.leaves import (
     ENV_NAME,
     FLAG,
@@ -15,7 +27,6 @@ from workloads.leaves import (
     OBJECT,
     OBJECT_NAME,
     OBJECTS,
-    PORT,
     PORT_OR_NAME,
     QUANTITY,
     TEXT,
@@ -24,11 +35,6 @@ from workloads.leaves import (
     WHOLE,
     one_of,
 )
-
-# A rule is ANY (whatever JSON holds; tested elsewhere), a Leaf (a type), a dict (these keys only), [rule] (a list of)
-# or {"*": rule} (a map of).
-ANY = object()
-Rule = Any
 
 LABELS: Rule = {"*": ANY}
 PROBE: Rule = {
@@ -44,8 +50,7 @@ PROBE: Rule = {
     "httpGet": {"path": TEXT, "port": PORT_OR_NAME, "scheme": one_of("HTTP", "HTTPS"), "httpHeaders": OBJECTS},
     "tcpSocket": {"port": PORT_OR_NAME},
 }  # fmt: skip
-ENV_VALUE_FROM: Rule = dict.fromkeys(("secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"), OBJECT)
-ENV: Rule = [{"name": ENV_NAME, "value": TEXT, "valueFrom": ENV_VALUE_FROM}]
+ENV: Rule = [Fields({"name": ENV_NAME, "value": TEXT, "valueFrom": ENV_VALUE_FROM}, "name")]
 CONTAINER_SECURITY: Rule = {
     **dict.fromkeys(("runAsUser", "runAsGroup"), WHOLE),
     **dict.fromkeys(("runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation"), FLAG),
@@ -59,10 +64,10 @@ CONTAINER: Rule = {
     "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
     **dict.fromkeys(("command", "args"), TEXTS),
     "env": ENV,
-    "envFrom": [{"prefix": TEXT, "secretRef": OBJECT, "configMapRef": OBJECT}],
-    "ports": [{"name": TEXT, "containerPort": PORT, "protocol": one_of("TCP", "UDP", "SCTP")}],
+    "envFrom": ENV_FROM,
+    "ports": PORTS,
     "resources": RESOURCES,
-    "volumeMounts": [{**dict.fromkeys(("name", "mountPath", "subPath"), TEXT), "readOnly": FLAG}],
+    "volumeMounts": VOLUME_MOUNTS,
     "livenessProbe": PROBE,
     "readinessProbe": PROBE,
     "startupProbe": PROBE,
@@ -77,8 +82,10 @@ VOLUMES: Rule = [
 ]
 POD_SPEC: Rule = {
     "nodeSelector": TEXT_MAP,
-    "affinity": OBJECT,
-    **dict.fromkeys(("tolerations", "topologySpreadConstraints", "imagePullSecrets"), OBJECTS),
+    "affinity": AFFINITY,
+    "tolerations": TOLERATIONS,
+    "topologySpreadConstraints": SPREAD_CONSTRAINTS,
+    "imagePullSecrets": PULL_SECRETS,
     "terminationGracePeriodSeconds": WHOLE,
     **dict.fromkeys(("restartPolicy", "schedulerName"), TEXT),
     "enableServiceLinks": FLAG,

@@ -18,7 +18,8 @@ from core.errors import Fault
 from core.words import gettext as _
 from core.words import gettext_noop
 from topology.durations import is_go_duration
-from workloads.allowed_fields import ANY, ROOT, WHY, Rule, spec_rule
+from workloads.allowed_fields import ROOT, WHY, spec_rule
+from workloads.allowed_parts import ANY, Fields, Rule
 from workloads.graph import PREEMPTIBILITY_LABEL, PRIORITY_LABEL, V1ALPHA1
 from workloads.leaves import Leaf
 
@@ -71,12 +72,12 @@ def _all_refused(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
-    if rule is ANY or value is None:
-        return
     if isinstance(rule, Leaf):
         fault = rule.fault(value, path)
         if fault is not None:
             yield _ShapeFault(fault.field, fault.message, fault.allowed)
+        return
+    if rule is ANY or value is None:
         return
     if isinstance(rule, list):
         yield from _refused_entries(value, rule[0], path)
@@ -92,6 +93,14 @@ def _refused(value: Any, rule: Rule, path: str) -> Iterator[Fault]:
             yield Fault(field, _("it may not be set: %(why)s") % {"why": why}, ", ".join(sorted(rule)))
         else:
             yield from _refused(inner, inner_rule, field)
+    if isinstance(rule, Fields):
+        yield from _lacking(value, rule, path)
+
+
+def _lacking(value: Mapping[str, Any], rule: Fields, path: str) -> Iterator[Fault]:
+    for key in rule.needs:
+        if key not in value or (value[key] is None and not isinstance(rule[key], Leaf)):
+            yield _ShapeFault(f"{path}.{key}", _("it has no value"))
 
 
 def _refused_entries(value: Any, rule: Rule, path: str) -> Iterator[Fault]:

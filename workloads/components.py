@@ -72,9 +72,9 @@ def read_component(
     if isinstance(multinode, Mapping):
         nodes = _whole(multinode.get("nodeCount", 2), f"{field}.multinode.nodeCount", 2, faults)
     replicas = _whole(entry.get("replicas", 1), f"{field}.replicas", 0, faults)
-    minimum = entry.get("minAvailable")
-    if minimum is not None:
-        minimum = _whole(minimum, f"{field}.minAvailable", 1, faults)
+    minimum = None
+    if "minAvailable" in entry:
+        minimum = _whole(entry["minAvailable"], f"{field}.minAvailable", 1, faults)
         if replicas and minimum > replicas:
             message = _("%(minimum)d is more than the %(replicas)d replicas")
             values = {"minimum": minimum, "replicas": replicas}

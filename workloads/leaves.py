@@ -19,11 +19,16 @@ LARGEST_QUANTITY = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One type: whether a value has it, and the words for what it should be; `choices` end a sentence with them."""
+    """One type: whether a value has it, and the words for what it should be; `choices` end a sentence with them.
+
+    null is no single value, for which it may stand for a number that somebody forgot; of what holds several it says
+    that there are none, as in Kubernetes.
+    """
 
     holds: Callable[[Any], bool]
     wanted: str
     choices: str = ""
+    several: bool = False
 
     def words(self) -> str:
         """What it should be, in the viewer's language."""
@@ -31,9 +36,11 @@ class Leaf:
 
     def fault(self, value: Any, field: str) -> Fault | None:
         """What is wrong with `value`; None if nothing."""
-        if self.holds(value):
+        if self.holds(value) or (value is None and self.several):
             return None
         wanted = self.words()
+        if value is None:
+            return Fault(field, _("it has no value"), wanted)
         return Fault(field, _("%(value)s is not %(wanted)s") % {"value": _shown(value), "wanted": wanted}, wanted)
 
 
@@ -77,6 +84,7 @@ def _is_quantity(value: Any) -> bool:
 
 
 TEXT = Leaf(_is_text, gettext_noop("text; numbers and true/false in quotes"))
+WORD = Leaf(lambda value: _is_text(value) and value != "", gettext_noop("text that is not empty"))
 OBJECT_NAME = Leaf(lambda value: _is_text(value) and is_rfc1123_subdomain(value), gettext_noop("the name of an object"))
 ENV_NAME = Leaf(
     lambda value: _is_text(value) and value != "" and "=" not in value, gettext_noop("the name of a variable")
@@ -90,10 +98,10 @@ PORT_OR_NAME = Leaf(
 IMAGE = Leaf(
     lambda value: _is_text(value) and not any(c.isspace() for c in value), gettext_noop("an image, without spaces")
 )
-TEXTS = Leaf(_is_texts, gettext_noop("a list of texts; numbers and true/false in quotes"))
-TEXT_MAP = Leaf(_is_text_map, gettext_noop("a map of label keys to texts"))
-OBJECT = Leaf(lambda value: isinstance(value, Mapping), gettext_noop("a mapping"))
-OBJECTS = Leaf(_is_objects, gettext_noop("a list of mappings"))
+TEXTS = Leaf(_is_texts, gettext_noop("a list of texts; numbers and true/false in quotes"), several=True)
+TEXT_MAP = Leaf(_is_text_map, gettext_noop("a map of label keys to texts"), several=True)
+OBJECT = Leaf(lambda value: isinstance(value, Mapping), gettext_noop("a mapping"), several=True)
+OBJECTS = Leaf(_is_objects, gettext_noop("a list of mappings"), several=True)
 QUANTITY = Leaf(
     _is_quantity,
     gettext_noop("a quantity from 0: a number with n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as 1e3"),

@@ -1,10 +1,14 @@
 """The namespace of a project: made, adopted, robbed of its labels, given back and deleted."""
 
+import re
+
 from clusters import kinds
+from clusters.components import COMPONENTS
 from clusters.kube.fake import FakeGateway
 from core.desired import request_deletion
 from organizations.models import Project
 from organizations.reconcile import sync_department, sync_project
+from organizations.rules import namespace_faults
 from organizations.wording import why_of
 from tests.organizations.outcomes import add_secret, condition
 
@@ -121,3 +125,11 @@ def test_a_namespace_that_may_be_ours_says_how_it_is_given_back(project: Project
     assert "app.kubernetes.io/managed-by" in gateway.object(kinds.NAMESPACE, "runai-assistant")["metadata"]["labels"]
     assert sync_project(request_deletion(project), gateway).gone
     assert "runai-assistant" not in gateway.names(kinds.NAMESPACE)
+
+
+def test_no_project_moves_into_the_namespace_of_a_component() -> None:
+    commands = "\n".join(component.install for component in COMPONENTS)
+    made = re.findall(r"--namespace (\S+) --create-namespace", commands)
+
+    assert made == ["kai-scheduler", "grove-system", "dynamo-system", "gpu-operator", "monitoring"]
+    assert [fault.field for name in made for fault in namespace_faults(name)] == ["requestedNamespace"] * 5
