@@ -29,7 +29,7 @@ from accounts.services import (
 from accounts.sessions import begin_session
 from accounts.throttling import TooManyFailures
 from accounts.views import shared
-from core.errors import NotFound
+from core.errors import Fault, NotFound
 
 log = structlog.get_logger(__name__)
 # With it the sign-in page stays, for those who have a password, where it leads on to the provider by itself.
@@ -138,7 +138,7 @@ def own_password(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         current, new = form.cleaned_data["currentPassword"], form.cleaned_data["newPassword"]
         if not is_own_password(actor, current=current):
-            form.add_error("currentPassword", _("This is not your current password"))
+            form.add_error("currentPassword", Fault("currentPassword", _("This is not your current password")).sentence)
         elif shared.save(form, lambda: _change(actor, current, new)):
             begin_session(request, User.objects.get(pk=actor.user.pk))
             messages.success(request, _("Your password is changed."))

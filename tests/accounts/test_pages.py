@@ -36,6 +36,9 @@ def test_a_new_user_signs_in_with_a_temporary_password_and_must_choose_another(p
     for path in ("/api/v1/authorization/permissions", "/v1/k8s/setting"):
         assert client.get(path).status_code == 403
 
+    wrong = client.post("/account/password", {"currentPassword": "x", "newPassword": "correct horse battery"})
+    assert wrong.status_code == 422
+    assert wrong.context["form"].errors["currentPassword"] == ["This is not your current password."]
     weak = client.post("/account/password", {"currentPassword": password, "newPassword": "short"})
     assert weak.status_code == 422
     assert "12" in text_of(weak)
