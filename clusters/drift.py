@@ -23,11 +23,13 @@ _IDENTITY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one `apply_if_different` did. `drift`: dotted paths that somebody else had changed and we put back."""
+    """What one `apply_if_different` did. `drift`: dotted paths that somebody else had changed and we put back.
+    `made`: there was no such object."""
 
     changed: bool
     drift: tuple[str, ...] = ()
     live: Manifest | None = None
+    made: bool = False
 
 
 def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Applied:
@@ -41,7 +43,7 @@ def apply_if_different(gateway: Gateway, kind: Kind, manifest: Manifest) -> Appl
     owner = owner_of(manifest)
     live = gateway.get(kind, metadata["name"], metadata.get("namespace"))
     if live is None:
-        return Applied(changed=True, live=gateway.apply(kind, manifest))
+        return Applied(changed=True, live=gateway.apply(kind, manifest), made=True)
     if owner and not is_ours(live, owner):
         raise NameTaken(
             f"{kind.kind} {metadata['name']} exists already and was made by {made_by(live)}.",

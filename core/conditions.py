@@ -11,7 +11,7 @@ from typing import Any, Literal
 Status = Literal["True", "False", "Unknown"]
 TOLD_FOR = timedelta(minutes=10)
 # Reasons of `InSync`: somebody had changed what Muster wrote, and it was put right.
-REPAIRS = frozenset({"DriftRepaired", "LevelsReplaced"})
+REPAIRS = frozenset({"DriftRepaired", "DeletionRepaired", "LevelsReplaced"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,19 @@ def last_repair(conditions: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     """The condition that tells of the last repair of drift; None where none is told any more."""
     found = find(conditions, "InSync")
     return found if found and found["status"] == "False" and found["reason"] in REPAIRS else None
+
+
+def deletion_repaired(objects: Iterable[str]) -> Condition:
+    """`InSync` where somebody had deleted what Muster wrote."""
+    named = ", ".join(objects)
+    message = f"Somebody had deleted {named}; it was made again."
+    return Condition("InSync", "False", "DeletionRepaired", message, arguments=(("objects", named),))
+
+
+def was_written(conditions: Iterable[dict[str, Any]], *, generation: int) -> bool:
+    """Whether the object of this generation was there: where it is not any more, somebody deleted it."""
+    found = find(conditions, "InSync")
+    return found is not None and found["observedGeneration"] == generation and found["reason"] != "LevelsReplaced"
 
 
 def find(conditions: Iterable[dict[str, Any]], type_: str) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ SENTENCES: Mapping[tuple[str, str], Text] = {
     ("Synced", "Deleting"): gettext_lazy("Waiting for these to go: %(objects)s."),
     ("InSync", "InSync"): gettext_lazy("Nobody has changed what Muster wrote."),
     ("InSync", "DriftRepaired"): gettext_lazy("Somebody had changed %(fields)s; it was put back."),
+    ("InSync", "DeletionRepaired"): gettext_lazy("Somebody had deleted %(objects)s; it was made again."),
     ("Accepted", "NameTaken"): gettext_lazy(
         "An object of this name was made by somebody else (%(madeBy)s); Muster leaves it alone."
     ),

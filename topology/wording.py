@@ -164,6 +164,7 @@ _CONDITIONS: Mapping[tuple[str, str], Text] = {
     ("Synced", "Deleting"): gettext_lazy("Waiting for these to leave the cluster: %(objects)s."),
     ("InSync", "InSync"): gettext_lazy("Nobody has changed what Muster wrote."),
     ("InSync", "DriftRepaired"): gettext_lazy("Somebody had changed %(fields)s; it was put back."),
+    ("InSync", "DeletionRepaired"): gettext_lazy("Somebody had deleted %(objects)s; it was made again."),
     ("InSync", "LevelsReplaced"): gettext_lazy("Somebody had made %(name)s with other levels; it is made anew."),
     ("Bound", "Applied"): gettext_lazy("Grove’s ClusterTopologyBinding refers to this topology."),
     ("Bound", "NotServed"): gettext_lazy("Grove does not serve its ClusterTopologyBinding in this cluster."),

@@ -275,7 +275,10 @@ def _synced(condition: Mapping[str, Any]) -> str:
 def _in_sync(condition: Mapping[str, Any]) -> str:
     if condition["status"] == "True":
         return _("Nobody else has changed it.")
-    fields = (condition.get("arguments") or {}).get("fields", "")
+    arguments = condition.get("arguments") or {}
+    if condition.get("reason") == "DeletionRepaired":
+        return _("Somebody had deleted %(objects)s; it was made again.") % {"objects": arguments.get("objects", "")}
+    fields = arguments.get("fields", "")
     return _("Somebody else changed %(fields)s; Muster put it back.") % {"fields": fields}
 
 

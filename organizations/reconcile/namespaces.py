@@ -26,14 +26,17 @@ class Unlabelled(Exception):
         )
 
 
-def sync_namespace(project: Project, gateway: Gateway) -> Condition:
-    """Make the namespace ours. Raises `NameTaken` where it is somebody else's and adoption was not asked for, and
-    `Unlabelled` where it may be ours as well as somebody else's."""
+def sync_namespace(project: Project, gateway: Gateway) -> tuple[Condition, list[str]]:
+    """Make the namespace ours; its condition, and its name where somebody had deleted it.
+
+    Raises `NameTaken` where it is somebody else's and adoption was not asked for, and `Unlabelled` where it may be ours
+    as well as somebody else's.
+    """
     name, owner = project.namespace, owner_value(project)
     live = gateway.get(NAMESPACE, name)
     if live is not None and "deletionTimestamp" in live["metadata"]:
         message = f"The namespace {name} is being deleted by somebody. {_why_it_stays(live)}"
-        return Condition("NamespaceReady", "False", "Terminating", message.strip(), arguments=(("name", name),))
+        return Condition("NamespaceReady", "False", "Terminating", message.strip(), arguments=(("name", name),)), []
     robbed = live is not None and _was_robbed(project, live)
     if live is not None and not (robbed or is_ours(live, owner)):
         _check_adoptable(project, live)
@@ -43,7 +46,9 @@ def sync_namespace(project: Project, gateway: Gateway) -> Condition:
         gateway.apply(NAMESPACE, manifest, force=live is not None and is_ours(live, owner))
     said = f"The namespace {name} existed and is used." if adopted else f"The namespace {name} is there."
     reason = "Adopted" if adopted else "Created"
-    return Condition("NamespaceReady", "True", reason, said, arguments=(("name", name),))
+    deleted = live is None and find(project.conditions, "NamespaceReady") is not None
+    condition = Condition("NamespaceReady", "True", reason, said, arguments=(("name", name),))
+    return condition, [f"Namespace {name}"] if deleted else []
 
 
 def _check_adoptable(project: Project, live: Manifest) -> None:

@@ -34,7 +34,7 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
     if project.is_being_deleted:
         return _delete(project, gateway)
     try:
-        namespace = sync_namespace(project, gateway)
+        namespace, deleted = sync_namespace(project, gateway)
     except NameTaken as error:
         arguments = (("madeBy", error.made_by),)
         return Outcome("NotReady", (Condition("Accepted", "False", "NameTaken", error.message, arguments=arguments),))
@@ -52,7 +52,7 @@ def sync_project(project: Project, gateway: Gateway) -> Outcome:
         again = SOON if waits else RESYNC
         return Outcome("NotReady", (*kept, *_first_of_type(queues.problems)), check_again_after=again)
     conditions += [c for c in queue_conditions(queues) if c.type != "InSync"]
-    conditions.append(drift_condition(queues.drift))
+    conditions.append(drift_condition(queues.drift, [*deleted, *queues.deleted]))
     if namespace.status != "True":
         return Outcome("NotReady", tuple(conditions), check_again_after=SOON)
     conditions.append(Condition("Synced", "True", "Applied", "The cluster has what is defined here."))

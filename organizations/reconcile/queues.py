@@ -1,6 +1,6 @@
 """The queues of one department or project: applied, repaired, counted, deleted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from clusters.kinds import KAI_QUEUE
 from clusters.kube.errors import BeingDeleted, Forbidden, NameTaken, NotServed, Rejected
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import OWNER_LABEL
-from core.conditions import Condition
+from core.conditions import Condition, deletion_repaired, find
 from core.reconciling import RESYNC
 from organizations.models import Department, Project, Quota
 from organizations.queue_names import makes_cycle
@@ -29,10 +29,13 @@ class Parents:
 
 @dataclass(slots=True)
 class Queues:
-    """What became of the queues. `problems` keep the owner from being ready, `waiting` are still to go."""
+    """What became of the queues. `before` were there at the last look, `deleted` are those that somebody had deleted
+    since, `problems` keep the owner from being ready, `waiting` are still to go."""
 
+    before: frozenset[str]
     names: list[str] = field(default_factory=list)
     drift: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
     problems: list[Condition] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
 
@@ -47,7 +50,7 @@ def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents 
 
     Raises `GatewayError`; what concerns one queue only becomes a problem and does not stop the others.
     """
-    found = Queues()
+    found = Queues(_queues_before(owner))
     label = owner_value(owner)
     live: list[Manifest] = []
     wanted = [quota for quota in ensure_quota_rows(owner) if not quota.node_pool.is_being_deleted]
@@ -69,6 +72,12 @@ def sync_queues(owner: Department | Project, gateway: Gateway, parents: Parents 
     return found
 
 
+def _queues_before(owner: Department | Project) -> frozenset[str]:
+    """The queues that the last look left as they are defined."""
+    ready = find(owner.conditions, "QueuesReady") or {}
+    return frozenset(filter(None, (ready.get("arguments") or {}).get("queues", "").split(", ")))
+
+
 def _apply(gateway: Gateway, quota: Quota, parent: str, found: Queues) -> Manifest | None:
     name = quota.queue_name
     try:
@@ -83,6 +92,8 @@ def _apply(gateway: Gateway, quota: Quota, parent: str, found: Queues) -> Manife
         found.problems.append(problem)
         return gateway.get(KAI_QUEUE, name)
     found.names.append(name)
+    if applied.made and name in found.before:
+        found.deleted.append(f"Queue {name}")
     found.drift += [f"{path} of Queue {name}" for path in applied.drift]
     return applied.live
 
@@ -144,11 +155,17 @@ def queue_conditions(found: Queues) -> list[Condition]:
         return found.problems
     count = len(found.names)
     message = f"{count} queues are as defined here." if count != 1 else "1 queue is as defined here."
-    return [Condition("QueuesReady", "True", "Applied", message), drift_condition(found.drift)]
+    arguments = (("queues", ", ".join(found.names)),)
+    return [
+        Condition("QueuesReady", "True", "Applied", message, arguments=arguments),
+        drift_condition(found.drift, found.deleted),
+    ]
 
 
-def drift_condition(drift: Iterable[str]) -> Condition:
-    """Whether somebody had changed what we wrote."""
+def drift_condition(drift: Iterable[str], deleted: Sequence[str]) -> Condition:
+    """Whether somebody had changed or deleted what we wrote."""
+    if deleted:
+        return deletion_repaired(deleted)
     fields = ", ".join(drift)
     if not fields:
         return Condition("InSync", "True", "InSync", "Nobody has changed what Muster wrote.")

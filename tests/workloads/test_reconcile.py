@@ -11,7 +11,7 @@ from clusters import kinds
 from clusters.kube.errors import GatewayError, Unavailable
 from clusters.models import ClusterObject, Pod
 from clusters.names import OWNER_LABEL, WORKLOAD_LABEL
-from core.conditions import find
+from core.conditions import find, merge
 from core.reconciling import Outcome
 from tests.workloads.samples import MULTINODE
 from workloads import services
@@ -73,6 +73,18 @@ def test_drift_is_repaired_and_named(workload: Workload, gateway: Any) -> None:
     assert graph["metadata"]["annotations"]["nvidia.com/kai-scheduler-queue"] == "assistant"
     repaired = condition(outcome, "InSync")
     assert repaired["reason"] == "DriftRepaired"
+
+
+def test_a_graph_that_somebody_deleted_is_made_again_and_told(workload: Workload, gateway: Any) -> None:
+    first = sync_workload(workload, gateway)
+    workload.conditions = merge([], first.conditions, generation=workload.generation, now="2026-11-30T10:00:00Z")
+    gateway.delete(DGD, "qwen", NAMESPACE)
+
+    told = condition(sync_workload(workload, gateway), "InSync")
+
+    assert (told["status"], told["reason"]) == ("False", "DeletionRepaired")
+    assert condition_view(told).text == "Somebody had deleted DynamoGraphDeployment qwen; it was made again."
+    assert gateway.names(DGD) == ["qwen"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from clusters.names import (
     NODE_POOL_LABEL,
     owner_label_value,
 )
-from core.conditions import Condition, Status
+from core.conditions import Condition, Status, deletion_repaired, was_written
 from core.reconciling import Outcome
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
@@ -80,6 +80,8 @@ def _sync_shard(pool: NodePool, gateway: Gateway, owner: str) -> list[Condition]
         message = f"The cluster does not serve KAI's SchedulingShard ({error.message}): no scheduler takes this pool."
         return [Condition("Synced", "False", "NotServed", message)]
     synced = Condition("Synced", "True", "Applied", "Node labels and the SchedulingShard are as defined here.")
+    if applied.made and was_written(pool.conditions, generation=pool.generation):
+        return [synced, deletion_repaired([f"SchedulingShard {pool.name}"])]
     if not applied.drift:
         return [synced, Condition("InSync", "True", "InSync", "Nobody has changed what Muster wrote.")]
     fields = ", ".join(applied.drift)

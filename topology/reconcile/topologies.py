@@ -8,7 +8,7 @@ from clusters.kinds import GROVE_CLUSTER_TOPOLOGY_BINDING, KAI_TOPOLOGY, Kind
 from clusters.kube.errors import Forbidden, NameTaken, NotServed
 from clusters.kube.gateway import Gateway, Manifest
 from clusters.names import owner_label_value
-from core.conditions import Condition
+from core.conditions import Condition, deletion_repaired, was_written
 from core.reconciling import Outcome
 from topology.manifests import GROVE_KEY_LENGTH, TopologySpec, binding_manifest, topology_manifest
 from topology.models import NetworkTopology
@@ -37,7 +37,10 @@ def sync_topology(topology: NetworkTopology, gateway: Gateway) -> Outcome:
     except NotServed as error:
         return Outcome("Creating", (_kai_missing(error),))
     binding, drift = _sync_binding(gateway, spec)
-    in_sync = _in_sync((*applied.drift, *drift))
+    if applied.made and was_written(topology.conditions, generation=topology.generation):
+        in_sync = deletion_repaired([f"Topology {topology.name}"])
+    else:
+        in_sync = _in_sync((*applied.drift, *drift))
     return Outcome("Ready", (_ACCEPTED, _SYNCED, in_sync, binding))
 
 

@@ -9,7 +9,7 @@ from clusters.connections import gateway_for
 from clusters.drift import Applied, apply_if_different
 from clusters.kube.errors import NameTaken, Rejected
 from clusters.kube.gateway import Gateway
-from core.conditions import Condition
+from core.conditions import Condition, deletion_repaired, was_written
 from core.errors import InvalidInput, MusterError
 from core.hints import hint_task
 from core.reconciling import RESYNC, Outcome
@@ -42,7 +42,7 @@ def sync_workload(workload: Workload, gateway: Gateway) -> Outcome:
     conditions = (
         Condition("Accepted", "True", "Applied", "It can be written to the cluster."),
         Condition("Synced", "True", "Applied", "The cluster has what is wanted."),
-        _in_sync(applied),
+        _in_sync(workload, applied),
     )
     status = status_of(workload, applied.live or {})
     _hint_comparison(workload, status.phase)
@@ -70,8 +70,10 @@ def _apply(workload: Workload, gateway: Gateway) -> Applied:
     return apply_if_different(gateway, kind, manifest)
 
 
-def _in_sync(applied: Applied) -> Condition:
-    """Whether somebody else changed it."""
+def _in_sync(workload: Workload, applied: Applied) -> Condition:
+    """Whether somebody else changed or deleted it."""
+    if applied.made and was_written(workload.conditions, generation=workload.generation):
+        return deletion_repaired([f"DynamoGraphDeployment {workload.name}"])
     if applied.drift:
         fields = ", ".join(applied.drift)
         message = f"Somebody else changed {fields}; it was put back."
