@@ -86,7 +86,7 @@ def test_a_workload_shows_the_lines_that_differ(mine: Client, theirs: Client, su
     answer = saved_by_both(mine, theirs, url, {"source": workload.source + "# mine\n", "action": "save"}, more)
 
     (note,) = stored_notes(answer)
-    assert note.startswith("Stored now: · other@example.org · when")
+    assert note.startswith("Stored now: other@example.org · when")
     assert note.endswith("-# mine +# theirs")
 
 
