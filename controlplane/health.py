@@ -31,6 +31,7 @@ class Part:
     """One part. `age` is the time since it last gave a sign, None where it never did or where age says nothing.
 
     `required`: without it Muster does not do its job. A cluster's watcher may be down without the rest being so.
+    `cluster`: the one that it concerns alone.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Part:
     message: str = ""
     age: timedelta | None = None
     required: bool = True
+    cluster: str = ""
 
 
 def parts() -> Sequence[Part]:
@@ -54,6 +56,12 @@ def parts() -> Sequence[Part]:
 def is_ready(found: Sequence[Part]) -> bool:
     """Whether every required part is healthy."""
     return all(part.healthy for part in found if part.required)
+
+
+def lacking(cluster: str) -> str:
+    """What is not healthy, each part with its cause: of what serves every cluster, and of this one. Empty: nothing."""
+    concerned = (part for part in parts() if part.cluster in ("", cluster))
+    return " ".join(f"{part.name}: {part.message}" for part in concerned if not part.healthy)
 
 
 def notices() -> Sequence[str]:
@@ -153,10 +161,11 @@ def _watcher(cluster: Cluster) -> Part:
     until = cluster.watcher_until
     if until is None or until < timezone.now():
         since = f" since {rfc3339(until)}" if until else ""
-        return Part(name, healthy=False, message=f"Nobody watches the cluster{since}.", required=False)
+        return Part(name, False, f"Nobody watches the cluster{since}.", required=False, cluster=cluster.name)
     errors = [f"{kind}: {state['error']}" for kind, state in sorted(cluster.streams.items()) if state.get("error")]
     at = cluster.last_contact_at
-    return Part(name, not errors, "; ".join(errors), _age(at) if at else None, required=False)
+    age = _age(at) if at else None
+    return Part(name, not errors, "; ".join(errors), age, required=False, cluster=cluster.name)
 
 
 def _rights() -> list[Part]:
@@ -165,7 +174,8 @@ def _rights() -> list[Part]:
     for cluster in Cluster.objects.filter(deletion_requested_at=None).order_by("name"):
         condition = find(cluster.conditions, "Permitted")
         if condition and condition["status"] == "False":
-            found.append(Part(f"rights in {cluster.name}", False, str(condition["message"]), required=False))
+            message = str(condition["message"])
+            found.append(Part(f"rights in {cluster.name}", False, message, required=False, cluster=cluster.name))
     return found
 
 

@@ -76,7 +76,8 @@ class Installation:
         if self._holding.seed:
             self._await(supervisor, web, lambda: simulated.is_observed(default.name))
             simulated.seed(default.name, administrator)
-        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and not _lacking(), _lacking)
+        lacking = partial(health.lacking, default.name)
+        self._await(supervisor, web, lambda: _answers(self._port, "/readyz", self._host) and not lacking(), lacking)
         self._greet(administrator.email, password, time.monotonic() - began)
 
     def look_after(self) -> None:
@@ -174,8 +175,3 @@ def _answers(port: int, path: str, host: str = "127.0.0.1") -> bool:
     finally:
         connection.close()
     return answer.status == 200
-
-
-def _lacking() -> str:
-    """The parts that are not healthy, those included without which the rest does its job; empty when all are."""
-    return " ".join(f"{part.name}: {part.message}" for part in health.parts() if not part.healthy)

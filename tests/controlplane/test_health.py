@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import tokens
+from clusters.models import Cluster
 from controlplane import health, heartbeats
 from controlplane.models import Heartbeat
 from simulator.api.bootstrap import bootstrap
@@ -56,6 +57,22 @@ def test_readyz_is_ok_while_a_clusters_watcher_is_down(cluster, broker_url, admi
     watcher = parts(answer)["watcher of cluster-a"]
     assert (watcher["healthy"], watcher["required"]) == (False, False)
     assert watcher["message"] == "Nobody watches the cluster."
+
+
+def test_a_start_waits_for_its_own_cluster_and_for_no_other(cluster, broker_url):
+    """`up` comes up beside a registered cluster that is down, or that grants too little."""
+    for kind in ("worker", "beat"):
+        beat(kind)
+    Cluster.objects.filter(pk=cluster.pk).update(
+        watcher_until=timezone.now() + timedelta(minutes=1),
+        streams={"pods": {"error": "It cannot be reached"}},
+        conditions=[{"type": "Permitted", "status": "False", "message": "pods: watch is missing"}],
+    )
+
+    assert health.lacking("another") == ""
+    assert health.lacking(cluster.name) == (
+        f"watcher of {cluster.name}: pods: It cannot be reached rights in {cluster.name}: pods: watch is missing"
+    )
 
 
 def test_a_worker_that_stopped_is_named_with_the_time_of_its_last_sign(db, broker_url):
