@@ -58,7 +58,7 @@ def test_who_may_not_read_the_whole_cluster_sees_nothing_of_others(
 
 
 def test_equal_names_in_two_namespaces_are_named_once(cluster: Cluster, shown: Any) -> None:
-    """golden/SURPRISES.md §1 no. 6: their gangs merge."""
+    """golden/SURPRISES.md §1 no. 6: their gangs merge; the pod grouper's names contain a UID and are safe."""
     for namespace in ("a", "b"):
         observe(cluster, DYNAMO_GRAPH_DEPLOYMENT, "qwen", namespace)
         observe(cluster, GROVE_POD_CLIQUE_SET, "qwen", namespace)
@@ -70,6 +70,8 @@ def test_equal_names_in_two_namespaces_are_named_once(cluster: Cluster, shown: A
     assert "cluster-a: DynamoGraphDeployment qwen is in several namespaces: a, b." in text
     assert "cluster-a: PodGroup pg-alone is in several namespaces: a, b." in text
     assert text.count("is in several namespaces") == 2
+    assert text.count("KAI’s pod grouper keeps them apart.") == 1
+    assert text.count("these merge into one, and start incomplete.") == 1
 
 
 def test_equal_names_in_many_namespaces_are_told_without_a_gap(cluster: Cluster, shown: Any) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from clusters.kinds import KAI_POD_GROUP
 from clusters.models import Cluster
 from workloads.cluster_graphs import GangFault, GangFinding
 from workloads.models import Workload
@@ -53,6 +54,16 @@ def since(workload: Workload) -> object:
     return workload.waiting_since
 
 
+def _merging(kind: str) -> str:
+    """What becomes of gangs of one name. Those of graphs and clique sets have it only where Grove names them."""
+    if kind == KAI_POD_GROUP.kind:
+        return _("The scheduler knows gangs by their bare name: these merge into one, and start incomplete.")
+    return _(
+        "Where Grove makes the pod groups, their gangs have one name too: they merge into one, and start incomplete. "
+        "KAI’s pod grouper keeps them apart."
+    )
+
+
 def fault_item(cluster: Cluster, finding: GangFinding) -> dict[str, Any]:
     """A fault of the cluster's gangs as components/finding.html draws it."""
     words = {"kind": finding.kind, "name": finding.name, "value": finding.value}
@@ -60,7 +71,7 @@ def fault_item(cluster: Cluster, finding: GangFinding) -> dict[str, Any]:
         GangFault.EQUAL_NAMES: (
             "bad",
             _("%(kind)s %(name)s is in several namespaces: %(value)s."),
-            _("The scheduler knows gangs by their bare name: these merge into one, and one of them never starts."),
+            _merging(finding.kind),
         ),
         GangFault.PARENT_QUEUE: (
             "wait",
