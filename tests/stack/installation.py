@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.postgres import environment_for
+
 ROOT = Path(__file__).resolve().parents[2]
 EMAIL = "admin@example.org"
 PASSWORD = "a password for the tests"
@@ -32,11 +34,12 @@ class Answer:
 
 @dataclass
 class Muster:
-    """`manage.py up` in a process of its own."""
+    """`manage.py up` in a process of its own, on SQLite, or on the PostgreSQL at `database_url`."""
 
     data_dir: Path
     fleet: str = "empty"
     port: int = 0
+    database_url: str = ""
     extra: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     _token: str = field(default="", repr=False)
@@ -61,6 +64,7 @@ class Muster:
         """Start it and wait until it says that it is ready."""
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self.port = self.port or free_port()
+        database = environment_for(self.database_url) if self.database_url else {}
         command = [sys.executable, "manage.py", "up", "--port", str(self.port), "--data-dir", str(self.data_dir)]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -71,6 +75,7 @@ class Muster:
                 start_new_session=True,
                 env=os.environ
                 | {"MUSTER_ADMIN_EMAIL": EMAIL, "MUSTER_ADMIN_PASSWORD": PASSWORD, "PYTHONUNBUFFERED": "1"}
+                | database
                 | environment,
             )
         wait_until(self._is_ready, f"`up` to be ready (its output: {self._log})", START_SECONDS)

@@ -2,12 +2,11 @@
 nothing may be left of it and nothing of what was there before may be missing.
 """
 
-import contextlib
 import json
-import sqlite3
 from collections import Counter
 from typing import Any
 
+from tests.stack.database import rows_of
 from tests.stack.installation import Muster, wait_until
 
 # Heartbeats and the record of what happened; their number says nothing of what is there.
@@ -40,9 +39,7 @@ def objects_there(muster: Muster) -> Counter[str]:
 
 def rows_there(muster: Muster) -> Counter[str]:
     """How many rows there are, by table."""
-    where = f"file:{muster.data_dir / 'muster.sqlite3'}?mode=ro"
-    with contextlib.closing(sqlite3.connect(where, uri=True, timeout=30)) as database:
-        return Counter({table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES})
+    return Counter({table: rows_of(muster, f"SELECT count(*) FROM {table}")[0][0] for table in TABLES})
 
 
 def await_what_muster_makes_by_itself(muster: Muster) -> tuple[Counter[str], Counter[str]]:

