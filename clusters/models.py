@@ -98,8 +98,8 @@ class Node(Observed):
     gpu_memory_mib = models.PositiveBigIntegerField(null=True)  # of one GPU; None: the label is missing
     gpu_changes = models.JSONField(default=list)  # moments of the last changes of these counts, the newest last
     mig = models.JSONField(default=dict)  # {"nvidia.com/mig-1g.12gb": 2}
-    cpu_millicores = models.PositiveBigIntegerField(default=0)
-    memory_bytes = models.PositiveBigIntegerField(default=0)
+    cpu_millicores = models.PositiveBigIntegerField(null=True)  # None: the node does not say, or nobody can read it
+    memory_bytes = models.PositiveBigIntegerField(null=True)  # the same
     pod_slots = models.PositiveIntegerField(default=0)
     # What pods may use of CPU (millicores), memory (bytes) and slots ("pods"); {}: the node does not say.
     allocatable = models.JSONField(default=dict)

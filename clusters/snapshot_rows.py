@@ -184,8 +184,8 @@ def node_of(*row: Any) -> structs.Node:
     """The engine's node of the columns `NODE_COLUMNS`; where allocatable is not kept, capacity stands for it."""
     of = dict(zip(NODE_COLUMNS, row, strict=True))
     amounts = of["allocatable"] or {
-        "cpu": of["cpu_millicores"],
-        "memory": of["memory_bytes"],
+        "cpu": of["cpu_millicores"] or 0,
+        "memory": of["memory_bytes"] or 0,
         "pods": of["pod_slots"] or POD_SLOTS,
     }
     taints = of["taints"]

@@ -57,8 +57,8 @@ class NodeSpec(msgspec.Struct, gc=False):
 
 
 class NodeStatus(msgspec.Struct, gc=False, rename="camel"):
-    capacity: dict[str, Quantity] | None = None
-    allocatable: dict[str, Quantity] | None = None
+    capacity: dict[str, Quantity | None] | None = None
+    allocatable: dict[str, Quantity | None] | None = None
     conditions: list[Condition] | None = None
     addresses: list[Address] | None = None
     node_info: NodeInfo | None = None

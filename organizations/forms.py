@@ -65,7 +65,7 @@ class MatrixRow:
     resource: str
     unit: str
     cells: tuple[Cell, ...]
-    capacity: Decimal
+    capacity: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _draw(
             resource,
             UNITS[resource][1],
             tuple(cell(f"{resource}_{b}", stored(resource, b), f"{names[resource]} {words[b]}") for b in BOUNDS),
-            to_people(resource, getattr(capacity, resource)),
+            capacity.shown(resource),
         )
         for resource in RESOURCES
     )

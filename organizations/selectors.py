@@ -60,7 +60,7 @@ class Line:
     deserved: Decimal
     limit: Decimal
     weight: Decimal
-    capacity: Decimal
+    capacity: Decimal | None
 
     @property
     def waiting(self) -> Decimal:
@@ -93,8 +93,13 @@ class Capacity:
     """What the nodes of a pool have, in the unit of quotas."""
 
     gpu: Decimal
-    cpu: Decimal
-    memory: Decimal
+    cpu: Decimal | None
+    memory: Decimal | None
+
+    def shown(self, resource: str) -> Decimal | None:
+        """In the unit that pages show."""
+        amount: Decimal | None = getattr(self, resource)
+        return None if amount is None else to_people(resource, amount)
 
 
 UNITS = {"gpu": (Decimal(1), ""), "cpu": (Decimal(1000), "cores"), "memory": (Decimal(1000), "GB")}
@@ -106,7 +111,7 @@ def to_people(resource: str, amount: Decimal) -> Decimal:
 
 
 def capacities(pools: Iterable[NodePool]) -> dict[int, Capacity]:
-    """Capacity by pool id. One query."""
+    """Capacity by pool id, as far as nodes say theirs; None where none does. One query."""
     by_name = {(pool.cluster_id, pool.shard): pool.pk for pool in pools}
     rows = (
         Node.objects.filter(cluster_id__in={cluster for cluster, _name in by_name})
@@ -118,7 +123,11 @@ def capacities(pools: Iterable[NodePool]) -> dict[int, Capacity]:
     for cluster, label, gpus, cpu, memory in rows:
         pk = by_name.get((cluster, label))
         if pk is not None:
-            found[pk] = Capacity(Decimal(gpus), Decimal(cpu), Decimal(memory) / 10**6)
+            found[pk] = Capacity(
+                Decimal(gpus),
+                None if cpu is None else Decimal(cpu),
+                None if memory is None else Decimal(memory) / 10**6,
+            )
     return found
 
 
@@ -150,7 +159,7 @@ def _lines(quota: Quota, capacity: Capacity) -> tuple[Line, ...]:
             deserved=to_people(resource, getattr(quota, f"{resource}_deserved")),
             limit=to_people(resource, getattr(quota, f"{resource}_limit")),
             weight=getattr(quota, f"{resource}_weight"),
-            capacity=to_people(resource, getattr(capacity, resource)),
+            capacity=capacity.shown(resource),
         )
 
     return tuple(line(resource) for resource in RESOURCES)

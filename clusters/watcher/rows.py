@@ -43,7 +43,7 @@ def node_row(node: wire.NodeObject) -> Node:
     spec, status = node.spec or wire.NodeSpec(), node.status or wire.NodeStatus()
     labels = node.metadata.labels or {}
     capacity, allocatable = status.capacity or {}, status.allocatable or {}
-    gpus = _devices(capacity.get(GPU_RESOURCE, 0))
+    gpus = _devices(capacity.get(GPU_RESOURCE) or 0)
     usable = allocatable.get(GPU_RESOURCE, None if GPU_RESOURCE in capacity else 0)
     ready = next((c.status for c in status.conditions or () if c.type == "Ready"), "Unknown")
     return Node(
@@ -57,10 +57,10 @@ def node_row(node: wire.NodeObject) -> Node:
         gpu_capacity=gpus,
         gpu_allocatable=None if usable is None else _devices(usable),
         gpu_memory_mib=_memory_mib(labels.get(GPU_MEMORY_LABEL)),
-        mig={key: _devices(value) for key, value in capacity.items() if key.startswith(MIG_PREFIX)},
-        cpu_millicores=_number(to_millicores, capacity.get("cpu", 0)),
-        memory_bytes=_number(to_whole, capacity.get("memory", 0)),
-        pod_slots=whole(capacity.get("pods", 0)),
+        mig={key: _devices(value or 0) for key, value in capacity.items() if key.startswith(MIG_PREFIX)},
+        cpu_millicores=_known(to_millicores, capacity.get("cpu")),
+        memory_bytes=_known(to_whole, capacity.get("memory")),
+        pod_slots=whole(capacity.get("pods") or 0),
         allocatable=_allocatable(allocatable),
         node_pool=pool_of_labels(labels)[:63],
         kubelet_version=(status.node_info.kubelet_version if status.node_info else "")[:64],
@@ -182,19 +182,25 @@ def _identity(meta: wire.Meta) -> dict[str, Any]:
 
 
 def _number(parse: Any, value: wire.Quantity) -> int:
+    return _known(parse, value) or 0
+
+
+def _known(parse: Any, value: wire.Quantity | None) -> int | None:
+    """None where it is not said, or cannot be read."""
     try:
-        return int(min(max(parse(value), 0), MAX_AMOUNT))
+        return None if value is None else int(min(max(parse(value), 0), MAX_AMOUNT))
     except InvalidInput:
-        return 0
+        return None
 
 
 def _memory_mib(label: str | None) -> int | None:
     return int(label) if label and label.isascii() and label.isdigit() and len(label) < 12 else None
 
 
-def _allocatable(amounts: Mapping[str, wire.Quantity]) -> dict[str, int]:
-    cpu, memory = _number(to_millicores, amounts.get("cpu", 0)), _number(to_whole, amounts.get("memory", 0))
-    return {"cpu": cpu, "memory": memory, "pods": whole(amounts.get("pods", 110))} if amounts else {}
+def _allocatable(amounts: Mapping[str, wire.Quantity | None]) -> dict[str, int]:
+    cpu, memory = _number(to_millicores, amounts.get("cpu") or 0), _number(to_whole, amounts.get("memory") or 0)
+    pods = amounts.get("pods")
+    return {"cpu": cpu, "memory": memory, "pods": 110 if pods is None else whole(pods)} if amounts else {}
 
 
 def _requested(spec: wire.PodSpec, resource: str) -> Decimal:

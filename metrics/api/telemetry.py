@@ -44,7 +44,7 @@ _FIGURES: Mapping[str, Callable[[Node, Decimal], Amount]] = {
     "ALLOCATED_GPUS": lambda node, held: held,
     "FREE_GPUS": lambda node, held: max(Decimal(0), _gpus_of(node) - held) if node.ready == "True" else 0,
     "FULLY_FREE_GPU_NODES": lambda node, held: int(node.gpu_capacity > 0 and node.ready == "True" and not held),
-    "TOTAL_CPU_CORES": lambda node, held: Decimal(node.cpu_millicores) / 1000,
+    "TOTAL_CPU_CORES": lambda node, held: None if node.cpu_millicores is None else Decimal(node.cpu_millicores) / 1000,
     "TOTAL_CPU_MEMORY_BYTES": lambda node, held: node.memory_bytes,
     "TOTAL_GPU_MEMORY_BYTES": lambda node, held: (
         None if node.gpu_memory_mib is None else node.gpu_memory_mib * MIB * node.gpu_capacity

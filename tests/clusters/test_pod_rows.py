@@ -1,9 +1,12 @@
 """What the watcher makes of pods: the GPUs that they ask for or hold, and why they wait."""
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db.models import Sum
+from django.test import Client
 
 from clusters import wire
 from clusters.models import Cluster, Node, Pod
@@ -62,6 +65,27 @@ def test_one_node_of_absurd_size_leaves_sums_over_nodes_within_the_database(mine
 
     sums = Node.objects.aggregate(cpu=Sum("cpu_millicores"), memory=Sum("memory_bytes"))
     assert sums == {"cpu": 2**50 + 2 * 64_000, "memory": 2**50 + 2 * 512 * 2**30}
+
+
+@pytest.mark.parametrize("cpu", [{}, {"cpu": None}, {"cpu": "many"}])
+def test_field_report_60_the_cpu_of_one_node_that_does_not_say_it_is_unknown_and_no_others(
+    mine: Cluster, client_of: Callable[[Any], Client], admin: Any, cpu: dict[str, Any]
+) -> None:
+    odd = node("odd")
+    odd["status"]["capacity"] = {"nvidia.com/gpu": "8", "memory": None, **cpu}
+    odd["status"]["allocatable"] = odd["status"]["capacity"]
+    nodes = (decoded(item, wire.NodeObject) for item in (odd, node("even")))
+
+    store.write_batch(mine.pk, ME, KINDS["nodes"], batch_of(*nodes))
+
+    client = client_of(admin)
+    telemetry = client.get("/api/v1/nodes/telemetry?telemetryType=TOTAL_CPU_CORES&groupBy=Node").json()["values"]
+    assert [(each["groups"][0]["value"], each["value"]) for each in telemetry] == [("even", "64")]
+    assert Node.objects.get(name="odd").gpu_allocatable == 8
+    for path in ("/", "/nodes/", "/nodes/map/", f"/nodes/{Node.objects.get(name='odd').pk}/"):
+        page = client.get(path)
+        assert page.status_code == 200
+        assert path == "/" or "odd" in page.content.decode()
 
 
 def test_an_init_container_that_cannot_start_is_the_reason() -> None:

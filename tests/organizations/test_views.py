@@ -318,6 +318,20 @@ def test_row_12_quotas_of_a_pool_are_compared_with_the_gpus_it_has(
 
 
 @pytest.mark.usefixtures("quotas")
+def test_row_60_a_pool_whose_nodes_do_not_say_their_cpu_has_an_unknown_capacity_and_not_0(
+    page: Client, project: Project
+) -> None:
+    Node.objects.create(
+        cluster=project.cluster, uid="1", name="n", resource_version="1", created_at=timezone.now(), gpu_capacity=8,
+        memory_bytes=64 * 10**9,
+    )  # fmt: skip
+
+    [pool] = page.get(f"/projects/{project.pk}/edit/").context["matrix"]
+
+    assert [(line.resource, line.capacity) for line in pool.lines] == [("gpu", 8), ("cpu", None), ("memory", 64)]
+
+
+@pytest.mark.usefixtures("quotas")
 def test_members_come_with_where_their_role_is_from(
     page: Client, researcher: User, department_admin: User, project: Project
 ) -> None:

@@ -116,6 +116,38 @@ def test_a_queue_at_its_limit_says_so_in_kais_words(play):
     play(scenario)
 
 
+def test_field_report_8_two_devices_of_six_tenths_are_too_much_for_a_quota_of_one(play):
+    """What may not be preempted may not go over quota: with two devices of 0.5 it is 1, and runs."""
+
+    def sharing(name, fraction):
+        body = pod(name, 0, "one", **{"kai.scheduler/preemptibility": "non-preemptible"})
+        body["metadata"]["annotations"] = {"gpu-fraction": fraction, "gpu-fraction-num-devices": "2"}
+        return body
+
+    async def scenario(cluster):
+        await cluster.add_queue("one", gpu={"quota": 1})
+        await cluster.client.create(POD, sharing("over", "0.6"), "team")
+
+        condition = await cluster.wait_for(lambda: verdict(cluster, "pg-over"))
+
+        assert condition["message"] == (
+            "NonPreemptibleOverQuota: Non-preemptible workload is over quota. Workload requested 1.2 GPUs, but one "
+            "quota is 1 GPUs, while 0 GPUs are already allocated for non-preemptible pods. "
+            "Use a preemptible workload to go over quota.."
+        )
+        await cluster.client.create(POD, sharing("within", "0.5"), "team")
+
+        async def placed():
+            return {p["metadata"]["name"]: bool(p["spec"].get("nodeName")) for p in await cluster.pods()} == {
+                "over": False,
+                "within": True,
+            }
+
+        await cluster.wait_for(placed)
+
+    play(scenario)
+
+
 def test_a_missing_queue_is_named(play):
     async def scenario(cluster):
         await cluster.client.create(POD, pod("lost", 1, "nowhere"), "team")
