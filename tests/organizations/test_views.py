@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.audit import Actor
 from accounts.audit_changes import changes_of
 from accounts.models import AccessRule, AuditEntry, User
-from clusters.models import Cluster, ClusterObject, Node
+from clusters.models import Cluster, ClusterObject
 from organizations import services
 from organizations.models import Department, Project, Quota
 from organizations.quota import COLUMNS
@@ -301,34 +301,6 @@ def test_the_yaml_tab_has_queues_and_namespace_and_no_secret(page: Client, admin
     assert "kind: Namespace" in applied
     assert "parentQueue: research" in applied
     assert "kind: Secret" not in applied
-
-
-@pytest.mark.usefixtures("quotas")
-def test_row_12_quotas_of_a_pool_are_compared_with_the_gpus_it_has(
-    page: Client, project: Project, default_pool: NodePool
-) -> None:
-    Node.objects.create(
-        cluster=project.cluster, uid="1", name="n", resource_version="1", created_at=timezone.now(), gpu_capacity=8
-    )
-    Quota.objects.filter(department=project.department).update(gpu_deserved=12)
-
-    content = page.get(f"/node-pools/{default_pool.pk}/quotas/").content.decode()
-
-    assert "12 GPUs deserved, of 8 there are" in content
-
-
-@pytest.mark.usefixtures("quotas")
-def test_row_60_a_pool_whose_nodes_do_not_say_their_cpu_has_an_unknown_capacity_and_not_0(
-    page: Client, project: Project
-) -> None:
-    Node.objects.create(
-        cluster=project.cluster, uid="1", name="n", resource_version="1", created_at=timezone.now(), gpu_capacity=8,
-        memory_bytes=64 * 10**9,
-    )  # fmt: skip
-
-    [pool] = page.get(f"/projects/{project.pk}/edit/").context["matrix"]
-
-    assert [(line.resource, line.capacity) for line in pool.lines] == [("gpu", 8), ("cpu", None), ("memory", 64)]
 
 
 @pytest.mark.usefixtures("quotas")

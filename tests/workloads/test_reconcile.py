@@ -293,25 +293,6 @@ def test_a_gang_in_one_rack_runs_and_its_placement_is_kept(workload: Workload, g
     assert [c.status for c in outcome.conditions if c.type.endswith("Arrived")] == ["True", "True", "True"]
 
 
-def test_t2_the_order_of_conditions_and_those_that_are_false_change_nothing(workload: Workload, gateway: Any) -> None:
-    sync_workload(workload, gateway)
-    failed = {"type": "Failed", "status": "False", "message": "Queue 'old' does not exist"}
-    ready = {"type": "Ready", "status": "True", "message": "all good"}
-    observe_pods(workload, *["z1-r1-n1"] * 3, *["z1-r1-n2"] * 2)
-    observe_group(workload)
-    group = ClusterObject.objects.get(plural=kinds.KAI_POD_GROUP.plural)
-    phases = []
-
-    for conditions in ([failed, ready], [ready, failed]):
-        gateway.set_status(kinds.DYNAMO_GRAPH_DEPLOYMENT, "qwen", NAMESPACE, status={"conditions": conditions})
-        group.manifest["status"] = {"schedulingConditions": conditions}
-        group.save(update_fields=["manifest"])
-        outcome = sync_workload(workload, gateway)
-        phases.append((outcome.phase, outcome.columns["waiting_reason"]))
-
-    assert phases == [("Running", {})] * 2
-
-
 def test_queue_and_placement_that_did_not_arrive_are_said(workload: Workload, gateway: Any) -> None:
     observe_pods(workload)
     observe_group(workload, queue="default-queue", constraint={})
