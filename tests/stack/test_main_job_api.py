@@ -30,6 +30,7 @@ from tests.stack.main_job import (
     unlabelled_node,
     utilisation_of,
 )
+from tests.workloads.samples import MULTINODE
 
 pytestmark = pytest.mark.long
 
@@ -108,6 +109,7 @@ def the_main_job(cluster: Muster, look_at_utilisation: Callable[[Api], None]) ->
     assert arrived == ["True", "True", "True"]
 
     too_large(api, project)
+    spans_nodes(api, project)
     loosened = prefers(api, project)
     look_at_utilisation(api)
     drift_of_the_queue_is_repaired(api)
@@ -177,8 +179,27 @@ def too_large(api: Api, project: str) -> None:
     assert [pod["spec"].get("nodeName") for pod in pods] == [None] * 9
     # Until Muster has read all nine, it may say that pods are missing.
     wait_until(lambda: "8 short" in api.workload(pk)["phaseMessage"], "the sentence about what is short")
+    delete_and_await(api, pk)
+
+
+def delete_and_await(api: Api, pk: str) -> None:
     api.delete_workload(pk)
     wait_until(lambda: api.muster.request("GET", f"/api/v1/workloads/{pk}").status == 404, "it to be gone")
+
+
+def spans_nodes(api: Api, project: str) -> None:
+    """Two replicas of two nodes are a scaling group of Grove's with a leader and a worker each; all start as one gang,
+    with the frontend."""
+    pk = api.submit(project, MULTINODE)
+    pods = await_ready(api.muster, "qwen", 5)
+    labels = [pod["metadata"]["labels"] for pod in pods]
+    members = [f"qwen-0-decode-{replica}-decode-{role}" for replica in (0, 1) for role in ("ldr", "wkr")]
+    assert sorted(each["grove.io/podclique"] for each in labels) == [*members, "qwen-0-frontend"]
+    assert {each["grove.io/podgang"] for each in labels} == {"qwen-0"}
+    [scaling] = api.muster.objects("podcliquescalinggroups.grove.io", "-n", NAMESPACE)
+    assert (scaling["metadata"]["name"], scaling["spec"]["minAvailable"]) == ("qwen-0-decode", 2)
+    await_phase(api, pk, "Running")
+    delete_and_await(api, pk)
 
 
 def prefers(api: Api, project: str) -> str:
