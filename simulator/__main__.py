@@ -58,6 +58,12 @@ async def serve(given: argparse.Namespace) -> int:
         return await run(given, certificates, stop)
 
 
+def refuse(what: str) -> int:
+    """Say in one sentence what it cannot do; the exit status."""
+    print(f"The simulator cannot {what}", file=sys.stderr)
+    return 1
+
+
 async def run(given: argparse.Namespace, certificates: Certificates, stop: asyncio.Event) -> int:
     keeper = Keeper(given.data_dir) if given.data_dir else None
     server, restored = open_server(keeper, given.token, certificates.authority_text)
@@ -66,12 +72,17 @@ async def run(given: argparse.Namespace, certificates: Certificates, stop: async
     try:
         running = RunningServer(server, addresses, keeper)
         plain, secure = (listener.address.url for listener in running.listeners)
+    except OSError as error:
+        return refuse(f"listen on port {given.port} or {tls_port}: {error}")
+    try:
         if given.kubeconfig:  # before the first answer: whoever sees this server ready may read the file at once
             write_kubeconfig(given.kubeconfig, secure, server.tokens.admin_token, certificates.authority_text)
+    except OSError as error:
+        return refuse(f"write the kubeconfig {given.kubeconfig}: {error}")
+    try:
         await running.start()
     except OSError as error:
-        print(f"The simulator cannot listen on port {given.port} or {tls_port}: {error}", file=sys.stderr)
-        return 1
+        return refuse(f"listen on port {given.port} or {tls_port}: {error}")
     try:
         if not restored:
             await fill(server, given.fleet)

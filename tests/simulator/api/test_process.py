@@ -93,3 +93,15 @@ def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path, started: l
     assert simulator.process.returncode == 1
     assert errors.strip().startswith(f"The simulator cannot listen on port {port} ")
     assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_kubeconfig_that_cannot_be_written_is_not_taken_for_a_port(tmp_path: Path, started: list[Simulator]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    kubeconfig = tmp_path / "file" / "kubeconfig"
+    simulator = Simulator(tmp_path, 0, "--fleet", "empty", "--kubeconfig", str(kubeconfig))
+    started.append(simulator)
+    _, errors = simulator.process.communicate(timeout=60)
+
+    assert simulator.process.returncode == 1
+    assert errors.strip().startswith(f"The simulator cannot write the kubeconfig {kubeconfig}: ")
+    assert len(errors.strip().splitlines()) == 1
