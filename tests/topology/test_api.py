@@ -47,7 +47,7 @@ def test_a_dry_run_answers_and_writes_nothing(api: Client, cluster: Cluster) -> 
 
 
 def test_topologies_made_in_the_cluster_are_listed_with_their_source_and_are_read_only(
-    api: Client, topology: NetworkTopology
+    api: Client, topology: NetworkTopology, default_pool: NodePool
 ) -> None:
     found = ClusterObject.objects.create(
         cluster=topology.cluster, uid="5d0f8f0e-0000-4000-8000-000000000001", name="by-hand", resource_version="1",
@@ -57,9 +57,14 @@ def test_topologies_made_in_the_cluster_are_listed_with_their_source_and_are_rea
 
     foreign = api.get("/api/v1/network-topologies?filterBy=source==Cluster").json()["networkTopologies"]
     refused = api.delete(f"/api/v1/network-topologies/{found.uid}")
+    attached = send(api, "put", f"/api/v1/node-pools/{default_pool.pk}", {"networkTopologyId": found.uid})
 
     assert [(t["name"], t["createdBy"], t["levels"]) for t in foreign] == [("by-hand", "kubectl-create", [ZONE])]
     assert (refused.status_code, "kubectl-create" in refused.json()["message"]) == (409, True)
+    assert (attached.status_code, attached.json()["message"]) == (
+        400,
+        "networkTopologyId: kubectl-create made it in the cluster; a pool takes what Muster keeps: adopt it first",
+    )
     check("NetworkTopology", foreign[0])
     assert api.get("/api/v1/network-topologies/count").json() == {"count": 2}
 

@@ -11,7 +11,7 @@ from core.errors import Fault, InvalidInput, NotFound
 from core.moments import rfc3339
 from topology.findings import Finding, find
 from topology.models import NetworkTopology, NodePool
-from topology.selectors import TopologyRow, node_facts
+from topology.selectors import TopologyRow, foreign_topologies, node_facts
 from topology.services import NodePoolChanges
 from topology.wording import finding_item
 
@@ -240,7 +240,14 @@ def _topology(value: Any, user: User) -> NetworkTopology | None:
     try:
         return NetworkTopology.objects.get_visible(user, pk=value)
     except (NotFound, TypeError) as error:
-        raise InvalidInput.of("networkTopologyId", "There is no such network topology", "the id of one") from error
+        raise InvalidInput.of("networkTopologyId", _why_not(value, user), "the id of one of Muster’s") from error
+
+
+def _why_not(value: Any, user: User) -> str:
+    maker = next((row.made_by for row in foreign_topologies(user) if row.id == value), None)
+    if maker is None:
+        return "There is no such network topology"
+    return f"{maker} made it in the cluster; a pool takes what Muster keeps: adopt it first"
 
 
 def _refuse_what_is_not_offered(body: Mapping[str, Any]) -> None:
