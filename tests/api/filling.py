@@ -71,6 +71,7 @@ def _values(world: Any, person: Any) -> dict[str, Callable[[], Any]]:
         "gpuNetworkAccelerationDetection": None, "schedulingConfiguration": None, "adopt": [], "release": [],
         "filterBy": ["projectName==assistant"], "permissionSets": None, "kubernetesPermissions": None, "total": "8",
         "key": "api.require-if-match", "value": True, "lastUpdated": "2026-11-29T10:00:00Z",
+        "description": "What it is for",
     }  # fmt: skip
     named = {"name": lambda: f"name-{next(_number)}", "email": lambda: f"ada-{next(_number)}@example.org"}
     return {key: lambda value=value: value for key, value in found.items()} | named
