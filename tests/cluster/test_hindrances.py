@@ -1,5 +1,6 @@
 """What stands in the way on a real server: a namespace that cannot go, a kind that is taken away, admission that
-refuses, a server that lets nothing through. Each is said in words; nothing is lost and all goes on afterwards."""
+refuses, a conversion that is down, a server that lets nothing through. Each is said in words; nothing is lost and all
+goes on afterwards."""
 
 import threading
 from collections.abc import Iterator
@@ -14,9 +15,13 @@ from tests.cluster.admission import refusing
 from tests.cluster.running import RealCluster
 from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, department, queue_names, synced
 from tests.contract.client import Api
+from tests.workloads.samples import MULTINODE
 from topology.models import NetworkTopology
 from topology.services import create_topology
+from workloads.services import submit_workload
 
+GRAPH_CRD = f"{CRDS}/dynamographdeployments.nvidia.com"
+GRAPHS_AS_STORED = "/apis/nvidia.com/v1alpha1/dynamographdeployments"
 TOPOLOGIES = "/apis/kai.scheduler/v1alpha1/topologies"
 FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
 HELD = {"metadata": {"name": "held", "finalizers": ["example.org/hold"]}}
@@ -123,6 +128,39 @@ def test_a_webhook_that_refuses_is_told_in_its_words(world: World, api: Api, ser
             api.delete(f"{ADMISSION}/validatingwebhookconfigurations/refusing")
     world.settle(lambda: synced(one).get("status") == "True", "it to be written")
     assert queue_names(api) == ["default", "one"]
+
+
+@contextmanager
+def conversion_down(api: Api) -> Iterator[None]:
+    """Graphs are stored in the older version, and whoever would convert them does not answer."""
+    [newer] = api.get(GRAPH_CRD).body["spec"]["versions"]
+    older = {**newer, "name": "v1alpha1"}
+    client = {"url": "https://127.0.0.1:1/convert"}
+    conversion = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+    spec = {"versions": [{**newer, "storage": False}, older], "conversion": conversion}
+    assert api.merge(GRAPH_CRD, {"spec": spec}).status == 200
+    try:
+        api.await_status(GRAPHS_AS_STORED, 200)
+        yield
+    finally:
+        mended = {"versions": [newer, {**older, "storage": False}], "conversion": {"strategy": "None", "webhook": None}}
+        assert api.merge(GRAPH_CRD, {"spec": mended}).status == 200
+
+
+def test_a_conversion_that_is_down_stops_only_its_kind_and_is_waited_for(world: World, api: Api) -> None:
+    research = department(world, "research")
+    project = create_project(world.actor, department=research, given=ProjectInput("serving"))
+    world.run_until_quiet()
+    graphs = f"/apis/nvidia.com/v1beta1/namespaces/{project.namespace}/dynamographdeployments"
+    with conversion_down(api):
+        workload = submit_workload(world.actor, project=project, source=MULTINODE)
+        world.settle(lambda: "conversion webhook" in synced(workload).get("message", ""), "the webhook to be named")
+        assert synced(workload)["arguments"]["retry"] == "yes"
+        world.run_all()
+        assert (synced(research)["status"], synced(project)["status"]) == ("True", "True")
+
+    world.settle(lambda: synced(workload).get("status") == "True", "the graph to be written")
+    assert [graph["metadata"]["name"] for graph in api.await_status(graphs, 200).body["items"]] == ["qwen"]
 
 
 @contextmanager
