@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from rest_framework.request import Request
@@ -10,7 +11,7 @@ from rest_framework.response import Response
 from accounts.permissions import reach, require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
-from core.api.ids import number_of
+from core.api.ids import number_of, uuid_of
 from core.api.listing import text_parameters
 from core.api.matching import check_match, tagged
 from core.api.queries import unused_parameter
@@ -28,6 +29,8 @@ from organizations.api.credentials_shapes import (
 )
 from organizations.models import Project, ProjectSecret
 
+# Of a credential in Run:ai; here each belongs to a project.
+SCOPES = ("tenant", "cluster", "department", "project")
 USE = (
     unused_parameter("statusInfo", "a credential has no status of its own"),
     unused_parameter("usageInfo", "it is not recorded who uses a credential"),
@@ -153,11 +156,12 @@ def matching(request: Request) -> QuerySet[ProjectSecret]:
     for key, path in paths.items():
         if key in params:
             rows = rows.filter(**{path: params[key] if key == "name" else _number(params, key)})
-    if params.get("clusterId"):
-        wanted = params["clusterId"].lower()
-        known = {str(pk) for pk in rows.values_list("project__cluster_id", flat=True)}
-        rows = rows.filter(project__cluster_id=wanted) if wanted in known else rows.none()
-    return rows.none() if params.get("scope", "project") != "project" else rows
+    if "clusterId" in params:
+        rows = rows.filter(project__cluster_id=_uuid(params, "clusterId"))
+    scope = params.get("scope", "project")
+    if scope not in SCOPES:
+        raise InvalidInput.of("scope", "There is no such scope", ", ".join(SCOPES))
+    return rows if scope == "project" else rows.none()
 
 
 def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project]:
@@ -197,3 +201,10 @@ def _number(params: Mapping[str, str], key: str) -> int:
         return number_of(params[key])
     except NotFound as error:
         raise InvalidInput.of(key, "This is not an id", "a number") from error
+
+
+def _uuid(params: Mapping[str, str], key: str) -> UUID:
+    try:
+        return uuid_of(params[key])
+    except NotFound as error:
+        raise InvalidInput.of(key, "This is not an id", "a UUID") from error

@@ -1,6 +1,7 @@
 """Credentials in Run:ai's five kinds: secrets of projects, written, listed by name, never shown."""
 
 import json
+from uuid import uuid4
 
 import pytest
 
@@ -111,10 +112,18 @@ def test_credentials_of_other_projects_are_absent(send, world, client_of, outsid
     assert client_of(viewer).get(ROOT).status_code == 403
 
 
-@pytest.mark.parametrize("query", ["name=other", "scope=tenant", "projectId=999", "clusterId=x"])
+@pytest.mark.parametrize("query", ["name=other", "scope=tenant", "projectId=999", f"clusterId={uuid4()}"])
 def test_filters_narrow_the_list(send, world, query):
     send("post", f"{ROOT}/password", body(world.project, SPECS["password"][0]))
     assert send("get", f"{ROOT}?{query}").json() == {"entries": []}
+
+
+@pytest.mark.parametrize("query", ["projectId=x", "departmentId=", "clusterId=x", "clusterId=", "scope=team"])
+def test_what_is_no_id_and_no_scope_is_refused(send, world, query):
+    answer = send("get", f"{ROOT}?{query}")
+
+    assert answer.status_code == 400
+    assert [fault["field"] for fault in answer.json()["faults"]] == [query.partition("=")[0]]
 
 
 def test_a_dry_run_writes_nothing(send, world):
