@@ -40,20 +40,26 @@ def _least_range(lines: Sequence[Line]) -> Figure:
 
 
 def distribution_figure(tenths: Mapping[str, int], labels: Mapping[str, str]) -> Figure:
-    """How many GPUs of each tenth of utilisation; `labels` names the bars, the unmeasured one apart."""
+    """How many GPUs of each tenth of utilisation, a lying bar each, so that every label stands straight at any width;
+    `labels` names the bars, the unmeasured one apart."""
     keys = [*map(str, range(10)), "unmeasured"]
     colours = ["var(--cat-1)"] * 10 + ["var(--off-solid)"]
     bars = {
         "type": "bar",
-        "x": [labels.get(key, key) for key in keys],
-        "y": [tenths.get(key, 0) for key in keys],
+        "orientation": "h",
+        "x": [tenths.get(key, 0) for key in keys],
+        "y": [labels.get(key, key) for key in keys],
+        "texttemplate": "%{x}",
+        "textposition": "outside",
+        "cliponaxis": False,
         "marker": {"color": colours},
-        "hovertemplate": "%{x}: %{y}<extra></extra>",
+        "hovertemplate": "%{y}: %{x}<extra></extra>",
     }
     layout = {
-        "height": 220,
-        "margin": {"l": 40, "r": 12, "t": 8, "b": 28},
-        "xaxis": {"type": "category", "automargin": True},
+        "height": 240,
+        "margin": {"l": 40, "r": 36, "t": 0, "b": 8},
+        "xaxis": {"visible": False},
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
     }
     return {"data": [bars], "layout": layout}
 

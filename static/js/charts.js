@@ -72,7 +72,7 @@ function coloured(value) {
 function themed(layout) {
   const axis = {
     gridcolor: "var(--line)", linecolor: "var(--line-strong)", zerolinecolor: "var(--line-strong)",
-    tickfont: { color: "var(--text-muted)", size: 11 }, fixedrange: true, automargin: true,
+    tickfont: { color: "var(--text-muted)", size: 11 }, fixedrange: true, automargin: true, tickangle: 0,
   };
   const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: "var(--text-muted)" };
   return {

@@ -212,7 +212,7 @@ def test_gpus_that_no_exporter_lists_count_as_unmeasured(
     figures = response.context["summary"]
     assert (figures.gpus, figures.measured, figures.unmeasured) == (4, 2, 2)
     assert {group.label: group.summary.unmeasured for group in response.context["groups"]} == {"n1": 0, "n2": 2}
-    assert response.context["distribution"]["data"][0]["y"][-1] == 2
+    assert response.context["distribution"]["data"][0]["x"][-1] == 2
 
 
 def test_a_round_ends_in_time_and_names_the_nodes_whose_turn_did_not_come(gateway: Any) -> None:
