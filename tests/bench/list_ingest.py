@@ -11,6 +11,7 @@ from tests.bench.measuring import KUBECTL, MIB, Environment, Row, Used, median, 
 
 ROUNDS = 5
 RIVAL_ROUNDS = 3
+MEMORY_RUNS = 3
 DECIDES_FROM = 5_000
 """Pods. At a smaller size what does not grow with them weighs more, and the bars decide nothing."""
 
@@ -42,23 +43,29 @@ def store_pages(served: dict[str, Any], directory: Path, path: str = "/api/v1/po
 
 
 class ListIngest:
-    """Our ingest of one cluster's pods, in turns with whatever it is compared with; `kubectl` is one for its server."""
+    """Our ingest of one cluster's pods, `rounds` times in turns with whatever it is compared with, with the rivals at
+    most three times; `kubectl` is one for its server."""
 
-    def __init__(self, kubeconfig: Path, environment: Environment, kubectl: Path = KUBECTL) -> None:
-        self.kubeconfig, self.environment, self.kubectl = kubeconfig, environment, kubectl
+    def __init__(
+        self, kubeconfig: Path, environment: Environment, kubectl: Path = KUBECTL, rounds: int = ROUNDS
+    ) -> None:
+        self.kubeconfig, self.environment, self.kubectl, self.rounds = kubeconfig, environment, kubectl, rounds
         self.cpu: dict[str, list[float]] = {"floor": [], "ours": [], "plain": [], "kubectl": [], "official": []}
         self.changed: list[int] = []
 
-    def beside_floor(self, pages: Path, pods: int, *, size: int, plain: str) -> list[Row]:
-        """A B C A B C …: typed decode of the stored pages, and the ingest of the same pods over TLS and without it."""
-        for _ in range(ROUNDS):
+    def beside_floor(self, pages: Path, pods: int, *, size: int, plain: str = "") -> list[Row]:
+        """A B C A B C …: typed decode of the stored pages, and the ingest of the same pods over TLS and, where there is
+        a `plain` address, without it."""
+        for _ in range(self.rounds):
             self._note("floor", run_child("rivals", "floor", pages, environment=self.environment))
             self._ours()
-            self._note("plain", run_child("ingest", self.kubeconfig, "aged", plain, environment=self.environment))
+            if plain:
+                self._note("plain", run_child("ingest", self.kubeconfig, "aged", plain, environment=self.environment))
         floor = median(self.cpu["floor"])
         beside = f"typed decode of the same bytes in memory: {floor:.2f} s{spread(self.cpu['floor'])}"
+        transports = {"ours": "TLS"} | ({"plain": "plain HTTP"} if plain else {})
         rows = []
-        for name, transport in (("ours", "TLS"), ("plain", "plain HTTP")):
+        for name, transport in transports.items():
             ours = median(self.cpu[name])
             met = ours <= 3 * floor if pods >= DECIDES_FROM else None
             what, ratio = self._what(pods, size, transport), f"{ours / floor:.2f} × floor"
@@ -68,7 +75,7 @@ class ListIngest:
     def beside_rivals(self, pods: int, size: int) -> list[Row]:
         """A B C A B C …: kubectl without its start, the official client without its imports."""
         start = median([self._kubectl("version", "--client").cpu for _ in range(3)])
-        for _ in range(RIVAL_ROUNDS):
+        for _ in range(min(self.rounds, RIVAL_ROUNDS)):
             self._ours()
             self.cpu["kubectl"].append(self._kubectl("get", "pods", "-A").cpu - start)
             self._note("official", run_child("rivals", "official", self.kubeconfig, environment=self.environment))
@@ -101,6 +108,15 @@ class ListIngest:
         command = [str(self.kubectl), "--kubeconfig", str(self.kubeconfig), *arguments]
         variables = self.environment.variables() | {"HOME": str(self.environment.data_dir)}
         return run_command(command, variables, json_line=False)
+
+
+def first_ingest(kubeconfig: Path, directory: Path, name: str) -> Used:
+    """Of several, each into a database of its own, the one with the middle peak; `directory / name` keeps the first."""
+    runs = []
+    for data_dir in (directory / name, *(directory / f"spare-{name}-{number}" for number in range(1, MEMORY_RUNS))):
+        data_dir.mkdir()
+        runs.append(run_child("ingest", kubeconfig, "first", environment=Environment(data_dir)))
+    return sorted(runs, key=lambda run: float(run.said["above"]))[len(runs) // 2]
 
 
 def memory_rows(small: Used, large: Used, pods: tuple[int, int]) -> list[Row]:

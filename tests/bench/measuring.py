@@ -108,16 +108,15 @@ def running_child(module: str, *arguments: object, environment: Environment) -> 
 @contextmanager
 def running_command(command: Sequence[str], environment: Environment) -> "Iterator[subprocess.Popen[bytes]]":
     """A process that runs meanwhile; it is asked to end, and killed if it does not."""
-    process = subprocess.Popen(command, cwd=ROOT, env=environment.variables(), stdout=subprocess.PIPE)
-    try:
-        yield process
-    finally:
-        process.terminate()
+    with subprocess.Popen(command, cwd=ROOT, env=environment.variables(), stdout=subprocess.PIPE) as process:
         try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def median(values: Sequence[float]) -> float:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.bench.measuring import (
 )
 
 FLUSH = 0.25  # what the watcher promises: one transaction a kind in this time
+PACE = "the watcher's pace: 250 ms"
 RATE = 400
 PACED_SECONDS = 10
 CLICKS = 100
@@ -47,11 +49,20 @@ def watch_rows(pages: Path, database: Path, *, fast_events: int) -> list[Row]:
             "≥ 10,000 events/s and core",
             median(rates) >= 10_000,
         ),
-        *_paced_rows(paced, sent, events),
+        *paced_rows(paced, sent, f"{events:,} events at {RATE}/s into rows"),
     ]
 
 
-def _paced_rows(paced: dict[str, Any], sent: list[tuple[str, float]], events: int) -> list[Row]:
+def paced_rows(
+    paced: Mapping[str, Any],
+    sent: Sequence[tuple[str, float]],
+    what: str,
+    *,
+    beside: str = PACE,
+    begin: str = "event sent",
+) -> list[Row]:
+    """Transactions, and how long after the moments in `sent` rows were there. `what` was followed; `begin` says what
+    those moments are."""
     commits: list[float] = sorted(paced["commits"])
     busy = Counter(int((moment - commits[0]) / FLUSH) for moment in commits)
     span = commits[-1] - commits[0] + FLUSH
@@ -59,7 +70,6 @@ def _paced_rows(paced: dict[str, Any], sent: list[tuple[str, float]], events: in
     latest = dict(sent)
     lags = [moment - latest[uid] for uid, moment in paced["told"] if moment >= latest.get(uid, moment + 1)]
     p99 = percentile(lags, 0.99)
-    what = f"{events:,} events at {RATE}/s into rows"
     return [
         Row(
             "P3",
@@ -72,8 +82,8 @@ def _paced_rows(paced: dict[str, Any], sent: list[tuple[str, float]], events: in
         ),
         Row(
             "P3",
-            f"{what}: from the event sent to its row committed",
-            "the watcher's pace: 250 ms",
+            f"{what}: from the {begin} to its row committed",
+            beside,
             f"p50 {1000 * percentile(lags, 0.5):.0f} ms, p99 {1000 * p99:.0f} ms",
             f"{p99 / FLUSH:.1f} × pace",
             "p99 ≤ 4 × pace (1 s)",
