@@ -59,7 +59,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         query = parse_qs(urlsplit(self.path).query)
         if "watch" not in query:
-            self._answer(json.dumps({"metadata": {"resourceVersion": str(FIRST_VERSION - 1)}, "items": []}).encode())
+            page = {"kind": "PodList", "metadata": {"resourceVersion": str(FIRST_VERSION - 1)}, "items": []}
+            self._answer(json.dumps(page).encode())
             return
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
