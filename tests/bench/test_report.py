@@ -41,3 +41,12 @@ def test_a_run_that_measured_nothing_says_nothing() -> None:
     whole = report.text([FIRST], size="large", loads=LOADS, seconds=60, failed=())
 
     assert report.renewed(whole, [], stages=[], loads=LOADS) == whole
+
+
+def test_that_a_stage_was_measured_anew_is_said_of_the_last_time_only() -> None:
+    whole = report.text([FIRST], size="large", loads=LOADS, seconds=60, failed=())
+    for stages in (["list"], ["list", "pages"], ["memory", "list"]):
+        whole = report.renewed(whole, [FIRST], stages=stages, loads=LOADS)
+
+    told = [line.rpartition(": ")[2] for line in whole.splitlines() if line.startswith("- Measured anew")]
+    assert sorted(told) == ["list, pages", "memory, list"]
