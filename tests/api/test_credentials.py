@@ -111,7 +111,9 @@ def test_credentials_of_other_projects_are_absent(send, world, client_of, outsid
     assert client_of(viewer).get(ROOT).status_code == 403
 
 
-@pytest.mark.parametrize("query", ["name=other", "scope=tenant", "projectId=999", "clusterId=d73a738f-fab3-430a-8fa3-5241493d7128"])
+@pytest.mark.parametrize(
+    "query", ["name=other", "scope=tenant", "projectId=999", "clusterId=d73a738f-fab3-430a-8fa3-5241493d7128"]
+)
 def test_filters_narrow_the_list(send, world, query):
     send("post", f"{ROOT}/password", body(world.project, SPECS["password"][0]))
     assert send("get", f"{ROOT}?{query}").json() == {"entries": []}
