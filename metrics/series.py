@@ -30,7 +30,7 @@ class Moment:
 class Summary:
     """Figures over a set of GPUs. `average` is over the measured ones; None where none is: unmeasured is not 0.
 
-    `held`: GPUs with an owner; `idle`: held ones measured below the threshold.
+    `held`: GPUs with an owner; `below`: held ones measured below the threshold.
     """
 
     gpus: int
@@ -38,13 +38,18 @@ class Summary:
     average: float | None
     maximum: int | None
     held: int
-    idle: int
+    below: int
     held_average: float | None
 
     @property
     def unmeasured(self) -> int:
         """GPUs without a value."""
         return self.gpus - self.measured
+
+    @property
+    def idle(self) -> int | None:
+        """GPUs that are held and do nothing; None where some are held and none of them is measured."""
+        return None if self.held and self.held_average is None else self.below
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def summary(moment: Moment, at: Indices | None = None) -> Summary:
         average=float(known.mean()) if len(known) else None,
         maximum=int(known.max()) if len(known) else None,
         held=int(held.sum()),
-        idle=int((held_known < IDLE_BELOW).sum()),
+        below=int((held_known < IDLE_BELOW).sum()),
         held_average=float(held_known.mean()) if len(held_known) else None,
     )
 

@@ -29,6 +29,7 @@ from metrics.series import (
     positions,
     summary,
     together,
+    with_expected,
 )
 
 AT = datetime(2026, 11, 29, 18, tzinfo=UTC)
@@ -75,7 +76,13 @@ def test_65_a_summary_says_average_maximum_and_how_many_were_measured() -> None:
 def test_unmeasured_is_not_zero() -> None:
     nothing = summary(moment(), np.array([2, 3]))
 
-    assert (nothing.gpus, nothing.average, nothing.maximum) == (1, None, None)
+    assert (nothing.gpus, nothing.average, nothing.maximum, nothing.idle) == (1, None, None, 0)
+
+
+def test_of_held_gpus_that_are_not_measured_nobody_knows_how_many_are_idle() -> None:
+    nobody_reads = with_expected(summary(moment(), np.array([2, 3])), gpus=6, held=6)
+
+    assert (nobody_reads.held, nobody_reads.idle) == (6, None)
 
 
 def test_positions_choose_nodes_and_owners() -> None:
