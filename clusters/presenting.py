@@ -146,7 +146,8 @@ _DEFINED: Mapping[str, Text] = {
 }
 
 
-def _named(blocker: Blocker) -> str:
+def named(blocker: Blocker) -> str:
+    """What stands in the way, in the viewer's language: "node pool training"."""
     sentence = _DEFINED.get(blocker.kind)
     return str(sentence) % {"name": blocker.name} if sentence else f"{blocker.kind} {blocker.name}"
 
@@ -160,7 +161,7 @@ def removal_context(cluster: Cluster, blockers: Sequence[Blocker]) -> dict[str, 
     ]
     return {
         "cluster": cluster,
-        "blockers": list(map(_named, blockers)),
+        "blockers": list(map(named, blockers)),
         "ways": ways,
         "back_url": reverse("clusters:cluster-detail", args=[cluster.pk]),
     }

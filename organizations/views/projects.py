@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import has_right, require
 from accounts.requests import actor_of
+from clusters.presenting import named
 from clusters.selectors import chosen_cluster
 from core.edit_forms import opened_generation
 from core.errors import Conflict, NotFound
@@ -246,11 +247,8 @@ def _hits(project: Project) -> list[dict[str, Any]]:
 def _obstacles(project: Project) -> list[dict[str, Any]]:
     """What forbids its deletion, as `services.delete_project` refuses it."""
     return [
-        {
-            "text": _("The %(kind)s %(name)s is in it: delete it first.") % {"kind": b.kind, "name": b.name},
-            "icon": "boxes",
-        }
-        for b in protecting_rows(project)[:20]
+        {"text": _("The %(row)s is in it: delete it first.") % {"row": named(found)}, "icon": "boxes"}
+        for found in protecting_rows(project)[:20]
     ]
 
 

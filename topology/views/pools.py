@@ -329,7 +329,7 @@ def _obstacles(pool: NodePool) -> list[dict[str, Any]]:
         text = _("The node pool “default” cannot be deleted: it takes the nodes that no other pool takes.")
         return [{"text": text, "icon": "layers"}]
     return [
-        {"text": _("It is used by the %(kind)s %(name)s.") % {"kind": found.kind, "name": found.name}, "icon": "boxes"}
+        {"text": _("It is used by the %(row)s.") % {"row": cluster_presenting.named(found)}, "icon": "boxes"}
         for found in protecting_rows(pool)[:20]
     ]
 
