@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
+from core.api.ids import LARGEST_NUMBER
 from core.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET
 from core.filters import Filter
 
@@ -54,6 +55,12 @@ def choice_parameter(name: str, choices: Sequence[str]) -> OpenApiParameter:
 def flag_parameter(name: str) -> OpenApiParameter:
     """true or false, the default."""
     return choice_parameter(name, ("false", "true"))
+
+
+def number_parameters(*names: str) -> Parameters:
+    """Ids of rows that are numbers, which narrow a list to what belongs to them."""
+    number = {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER}
+    return tuple(OpenApiParameter(name, number) for name in names)
 
 
 def text_parameters(*names: str) -> Parameters:

@@ -5,6 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,7 +14,7 @@ from accounts.permissions import reach, require
 from accounts.requests import actor_of
 from core.api.bodies import check_keys
 from core.api.ids import number_of, uuid_of
-from core.api.listing import text_parameters
+from core.api.listing import choice_parameter, number_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Accepted
@@ -30,12 +32,18 @@ from organizations.api.credentials_shapes import (
 from organizations.models import Project, ProjectSecret
 
 # Of a credential in Run:ai; here each belongs to a project.
-SCOPES = ("tenant", "cluster", "department", "project")
+SCOPES = ("project", "tenant", "cluster", "department")
 USE = (
     unused_parameter("statusInfo", "a credential has no status of its own"),
     unused_parameter("usageInfo", "it is not recorded who uses a credential"),
 )
-PARAMETERS = (*text_parameters("name", "scope", "projectId", "departmentId", "clusterId"), *USE)
+PARAMETERS = (
+    *text_parameters("name"),
+    choice_parameter("scope", SCOPES),
+    *number_parameters("projectId", "departmentId"),
+    OpenApiParameter("clusterId", OpenApiTypes.UUID),
+    *USE,
+)
 META_KEYS = (
     "name", "scope", "projectId", "departmentId", "clusterId", "autoDelete", "workloadSupportedTypes", "private",
 )  # fmt: skip
@@ -158,10 +166,10 @@ def matching(request: Request) -> QuerySet[ProjectSecret]:
             rows = rows.filter(**{path: params[key] if key == "name" else _number(params, key)})
     if "clusterId" in params:
         rows = rows.filter(project__cluster_id=_uuid(params, "clusterId"))
-    scope = params.get("scope", "project")
+    scope = params.get("scope", SCOPES[0])
     if scope not in SCOPES:
         raise InvalidInput.of("scope", "There is no such scope", ", ".join(SCOPES))
-    return rows if scope == "project" else rows.none()
+    return rows if scope == SCOPES[0] else rows.none()
 
 
 def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project]:
