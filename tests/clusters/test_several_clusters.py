@@ -60,11 +60,13 @@ class Side:
 
 @pytest.fixture
 def sides(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Side, Side]]:
-    """`near`, which stays well, and `far`; the reading threads run, the test writes with `flush`."""
+    """`near`, which stays well, and `far`, which is soon given up; the reading threads run, the test writes with
+    `flush`."""
     servers: dict[str, ApiServer] = {}
 
     def connect(cluster: Cluster) -> Any:
-        return servers[cluster.name].connection(connect=TIMEOUT, read=TIMEOUT, watch_read=TIMEOUT + 0.5)
+        short = {"connect": TIMEOUT, "read": TIMEOUT, "watch_read": TIMEOUT + 0.5} if cluster.name == "far" else {}
+        return servers[cluster.name].connection(**short)
 
     monkeypatch.setattr(cluster_watch, "connection_of", connect)
     monkeypatch.setattr(connections, "connection_of", connect)
