@@ -71,7 +71,7 @@ def test_foreground_waits_for_what_blocks(api: Api) -> None:
 
 
 def _until_deleting(api: Api, path: str) -> None:
-    api.await_answer(path, lambda answer: "deletionTimestamp" in answer.meta)
+    api.await_answer(path, lambda answer: "deletionTimestamp" in answer.meta, GARBAGE_SECONDS)
 
 
 def test_who_has_another_owner_stays(api: Api) -> None:
