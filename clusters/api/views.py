@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import require
+from accounts.permissions import TENANT, require
 from accounts.requests import actor_of
 from clusters import selectors, services
 from clusters.api import wire
@@ -74,7 +74,7 @@ class ClusterListView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Register a cluster: `name`, and `kubeconfig` or `server`, `certificateAuthority`, `token`. 201."""
-        require(request.user, "cluster:create")
+        require(request.user, "cluster:create", TENANT)
         body = self.body()
         name = services.check_name(wire.read_text(body, "name"))
         access = wire.read_access(body)

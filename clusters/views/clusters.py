@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.permissions import has_right, require
+from accounts.permissions import TENANT, has_right, require
 from accounts.requests import actor_of
 from clusters import live, node_presenting, presenting, rbac, selectors, services
 from clusters.forms import AccessForm, ClusterForm
@@ -26,7 +26,7 @@ def cluster_list(request: HttpRequest) -> HttpResponseBase:
     """All clusters that the viewer sees."""
     require(request.user, "cluster:read")
     table = build_table(request, selectors.cluster_list(request.user), CLUSTERS)
-    context = {"may_add": has_right(request.user, "cluster:create")}
+    context = {"may_add": has_right(request.user, "cluster:create", TENANT)}
     return table_response(request, "clusters/cluster_list.html", table, context)
 
 
@@ -57,7 +57,7 @@ def cluster_detail(request: HttpRequest, pk: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cluster_add(request: HttpRequest) -> HttpResponse:
     """Register a cluster, or only try its connection."""
-    require(request.user, "cluster:create")
+    require(request.user, "cluster:create", TENANT)
     form = ClusterForm(request.POST or None)
     report = None
     if form.is_valid() and form.access:
