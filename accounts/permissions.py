@@ -20,7 +20,8 @@ from core.rights_asked import note
 
 __all__ = (
     "ACTIONS", "ADMINISTRATOR", "DEPARTMENT_ADMINISTRATOR", "RESEARCHER", "ROLES", "ROLE_LABELS", "TENANT", "VIEWER",
-    "Reach", "Scope", "ScopedQuerySet", "has_right", "reach", "require", "require_again", "rights_of", "rules_of",
+    "Reach", "Scope", "ScopedQuerySet", "has_right", "reach", "require", "require_again", "rights_given", "rights_of",
+    "rules_given", "rules_of",
 )  # fmt: skip
 
 
@@ -55,6 +56,10 @@ class Reach:
             or scope.project_id in self.projects
         )
 
+    def touches(self, cluster_id: str) -> bool:
+        """Whether any scope inside lies in this cluster."""
+        return self.everywhere or cluster_id in map(str, self.clusters | self.touched_clusters)
+
     @property
     def is_empty(self) -> bool:
         """Whether the right holds nowhere."""
@@ -82,19 +87,27 @@ def rules_of(user: User | AnonymousUser) -> list[AccessRule]:
         return []
     cached: list[AccessRule] | None = user.__dict__.get("_cached_access_rules")
     if cached is None:
-        theirs = models.Q(user=user)
-        if user.groups and user.kind == UserKind.PERSON:
-            theirs |= models.Q(user=None, group__in=user.groups)
-        found = AccessRule.objects.filter(theirs).select_related("custom_role").order_by("pk")
-        cached = user.__dict__["_cached_access_rules"] = list(found)
+        cached = user.__dict__["_cached_access_rules"] = rules_given(user)
     return cached
+
+
+def rules_given(user: User) -> list[AccessRule]:
+    """The access rules of `user`, those of a disabled one included: they hold again with the account. One query."""
+    theirs = models.Q(user=user)
+    if user.groups and user.kind == UserKind.PERSON:
+        theirs |= models.Q(user=None, group__in=user.groups)
+    return list(AccessRule.objects.filter(theirs).select_related("custom_role").order_by("pk"))
 
 
 def rights_of(rule: AccessRule) -> frozenset[str]:
     """The rights that a rule's role holds; none where the role is unknown or switched off."""
-    if rule.custom_role is None:
-        return ROLES.get(rule.role, frozenset())
-    return frozenset(rule.custom_role.rights) if rule.custom_role.enabled else frozenset()
+    is_off = rule.custom_role is not None and not rule.custom_role.enabled
+    return frozenset() if is_off else rights_given(rule)
+
+
+def rights_given(rule: AccessRule) -> frozenset[str]:
+    """The rights of a rule's role, also of one that is switched off: they hold again with the role."""
+    return ROLES.get(rule.role, frozenset()) if rule.custom_role is None else frozenset(rule.custom_role.rights)
 
 
 def has_right(user: User | AnonymousUser, right: str, scope: Scope | None = None) -> bool:

@@ -9,20 +9,22 @@ from django.db import transaction
 from accounts import tokens
 from accounts.audit import Actor
 from accounts.models import AccessRule, ScopeType, User, UserKind
-from accounts.permissions import ADMINISTRATOR, Scope, require, rights_of, rules_of
+from accounts.permissions import ADMINISTRATOR, Scope, require, rights_given, rules_given
 from accounts.scopes import scope_of
 from core import live
 
 
 def require_rights_of(actor: Actor, rule: AccessRule, scope: Scope) -> None:
-    """Every right that `rule` gives must be the actor's own in `scope`. Raises `NotPermitted` that names the first."""
-    for right in sorted(rights_of(rule)):
+    """Every right that `rule` gives, or will once its role is switched on, must be the actor's own in `scope`. Raises
+    `NotPermitted` that names the first."""
+    for right in sorted(rights_given(rule)):
         require(actor.user, right, scope)
 
 
 def require_all_of(actor: Actor, user: User) -> None:
-    """Whoever makes a new secret for `user` can act as they do: all that they may must be the actor's own too."""
-    for rule in rules_of(user):
+    """Whoever makes a new secret for `user` can act as they do: all that they may, or will once they are enabled, must
+    be the actor's own too."""
+    for rule in rules_given(user):
         require_rights_of(actor, rule, scope_of(rule))
 
 

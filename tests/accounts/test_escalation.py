@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts import tokens
@@ -14,7 +15,17 @@ from accounts.permissions import ADMINISTRATOR, VIEWER, has_right
 from accounts.roles import ACTIONS
 from accounts.scopes import find_target
 from accounts.selectors import find_subject
-from accounts.services import create_access_key, create_service_account, delete_user, grant, revoke
+from accounts.services import (
+    create_access_key,
+    create_service_account,
+    delete_user,
+    grant,
+    renew_service_account_secret,
+    reset_password,
+    revoke,
+    set_enabled,
+    set_service_account_enabled,
+)
 from core.errors import Conflict, NotPermitted
 from core.models import TenantSetting
 from tests.conftest import make_user
@@ -193,6 +204,19 @@ def test_a_role_that_is_switched_off_is_not_given_and_cannot_be_switched_on_by_w
     assert not has_right(person, "cluster:delete")
 
 
+def test_who_may_register_clusters_in_a_department_reaches_out_to_none(department, client_of):
+    """A test of a connection goes wherever it is told to, from where Muster stands."""
+    chief = make_user("chief", ADMINISTRATOR, ScopeType.DEPARTMENT, department.pk, department.cluster)
+    client, page = client_of(chief), reverse("clusters:cluster-add")
+    form = {"name": "mine", "method": "token", "server": "https://10.0.0.1:6443", "token": "x", "test": "1"}
+
+    tried = client.post(page, form)
+    registered = call(client, "post", "/v1/clusters", name="mine", server="https://10.0.0.1:6443", token="x")
+
+    assert [answer.status_code for answer in (client.get(page), tried, registered)] == [403, 403, 403]
+    assert page not in client.get(reverse("clusters:cluster-list")).content.decode()
+
+
 def test_nobody_takes_a_role_away_that_they_could_not_give(department_admin, actor, department, admin):
     person = make_user("lin", ADMINISTRATOR, ScopeType.DEPARTMENT, department.pk, department.cluster)
 
@@ -200,3 +224,26 @@ def test_nobody_takes_a_role_away_that_they_could_not_give(department_admin, act
         revoke(actor(department_admin), rule=person.access_rules.get())
     revoke(actor(department_admin), rule=make_user("mei", VIEWER, "department", department.pk).access_rules.get())
     assert person.access_rules.count() == 1
+
+
+@pytest.mark.parametrize("asleep", ["account", "role"])
+def test_nobody_takes_over_an_account_whose_rights_only_sleep(admin, actor, asleep):
+    """They would wake it up after, or wait until somebody does, and act with rights that they lack."""
+    rights = ["users:read", "users:update", "service-account:read", "service-account:update"]
+    helpdesk = actor(with_role("helpdesk", rights, ScopeType.TENANT))
+    chief = with_role("chief", ["cluster:delete"], ScopeType.TENANT)
+    robot, key, _secret = create_service_account(actor(admin), name="robot")
+    grant(actor(admin), subject=robot, role="chief role", target=find_target(admin, "tenant", ""))
+    before = chief.password, key.secret_hash
+    if asleep == "account":
+        set_enabled(helpdesk, user=chief, enabled=False)
+        set_service_account_enabled(helpdesk, account=robot, enabled=False)
+    else:
+        Role.objects.filter(name="chief role").update(enabled=False)
+
+    with pytest.raises(NotPermitted, match="cluster:delete"):
+        reset_password(helpdesk, user=User.objects.get(pk=chief.pk))
+    with pytest.raises(NotPermitted, match="cluster:delete"):
+        renew_service_account_secret(helpdesk, account=User.objects.get(pk=robot.pk))
+    key.refresh_from_db()
+    assert (User.objects.get(pk=chief.pk).password, key.secret_hash) == before
