@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
 
-from accounts.audit_chain import seal
+from accounts.audit_chain import seal, sign
 from accounts.models import AuditEntry, Outcome, User, UserKind
 from accounts.permissions import Scope, reach
 from core.errors import MusterError, NotPermitted
@@ -130,7 +131,7 @@ def visible_entries(user: User | AnonymousUser) -> "models.QuerySet[AuditEntry]"
 
 
 def _append(attempt: Attempt, **fields: Any) -> AuditEntry:
-    entry = AuditEntry.objects.create(
+    entry = AuditEntry(
         subject=attempt.subject[:254],
         subject_type=attempt.subject_type,
         source=attempt.source,
@@ -140,6 +141,8 @@ def _append(attempt: Attempt, **fields: Any) -> AuditEntry:
         path=attempt.path[:300],
         **fields,
     )
+    sign(entry)
+    entry.save(force_insert=True)
     # After the commit: the lock on the chain's end is never held while other rows are.
     transaction.on_commit(seal, robust=True)
     return entry
@@ -147,4 +150,10 @@ def _append(attempt: Attempt, **fields: Any) -> AuditEntry:
 
 def _plain(values: Mapping[str, Any] | None) -> Any:
     """As the database gives it back, so that the digest holds."""
-    return None if values is None else json.loads(json.dumps(values, cls=DjangoJSONEncoder))
+    return None if values is None else json.loads(json.dumps(values, cls=DjangoJSONEncoder), parse_float=_number)
+
+
+def _number(text: str) -> int | float:
+    """PostgreSQL writes whole numbers without exponent and point, so that they are read as such."""
+    exact = Decimal(text)
+    return int(exact) if exact == exact.to_integral_value() else float(text)

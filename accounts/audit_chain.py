@@ -1,8 +1,9 @@
 """Makes the audit log tamper-evident: each entry's digest covers the entry and the digest before it.
 
 The digests are keyed (HMAC with a key derived from SECRET_KEY): whoever can write to the database alone cannot make
-new ones. Entries are sealed right after the transaction that wrote them, in the order in which they were committed.
-Cutting off the newest entries is found by comparing with a head that was noted elsewhere (`audit verify --head`).
+new ones. Entries are signed when they are written and sealed right after their transaction, in the order in which they
+were committed; where retention cut the oldest ones off is signed too. Cutting off the newest entries is found by
+comparing with a head that was noted elsewhere (`audit verify --head`).
 """
 
 import hmac
@@ -21,6 +22,8 @@ from accounts.models import AuditChain, AuditEntry
 # Longer than any transaction that writes an entry: what is unsealed after that was not sealed for a reason.
 SEALED_WITHIN = timedelta(minutes=10)
 CHUNK = 500
+# In place of its sequence and the digest before it, of an entry that has no place yet.
+UNSEALED = (0, "")
 _COVERED = (
     "at", "subject", "subject_type", "source", "address", "request_id", "method", "path", "action", "outcome",
     "reason", "object_type", "object_id", "object_name", "cluster_id", "department_id", "project_id", "before", "after",
@@ -36,11 +39,17 @@ class Verdict:
     faults: tuple[str, ...]
 
 
+def sign(entry: AuditEntry) -> None:
+    """Give an entry that is to be written the digest without which it gets no place in the chain."""
+    entry.digest = digest_of(entry, *UNSEALED, settings.SECRET_KEY)
+
+
 @transaction.atomic
 def seal() -> int:
-    """Give every entry that has no place in the chain its place; returns how many. One process at a time."""
+    """Give every entry of ours that has no place in the chain its place; returns how many. One process at a time."""
     chain = _locked_chain()
-    entries = list(AuditEntry.objects.filter(sequence=None).order_by("pk")[:CHUNK])
+    waiting = AuditEntry.objects.filter(sequence=None).order_by("pk")[:CHUNK]
+    entries = [entry for entry in waiting if _holds(entry, *UNSEALED)]
     for entry in entries:
         chain.sequence += 1
         chain.digest = digest_of(entry, chain.sequence, chain.digest, settings.SECRET_KEY)
@@ -62,7 +71,8 @@ def prune(before: datetime) -> int:
     if last is None or last.sequence is None:
         return 0
     chain.pruned_sequence, chain.pruned_digest = last.sequence, last.digest
-    chain.save(update_fields=("pruned_sequence", "pruned_digest"))
+    chain.pruned_seal = seal_of_pruned(chain, settings.SECRET_KEY)
+    chain.save(update_fields=("pruned_sequence", "pruned_digest", "pruned_seal"))
     return old.delete()[0]
 
 
@@ -83,6 +93,8 @@ def _walk(start: AuditChain, head: str) -> Verdict:
     sequence, digest, checked, end = start.pruned_sequence, start.pruned_digest, 0, start
     noted = _noted(head, faults)
     found = noted is None or noted[0] <= sequence
+    if sequence and not _was_pruned(start):
+        faults.append(f"The entries up to {sequence} are missing, and no retention removed them.")
     for end, entry in _in_order(start):
         if entry is None:
             if (sequence, digest) != (end.sequence, end.digest):
@@ -114,8 +126,21 @@ def digest_of(entry: AuditEntry, sequence: int, before: str, secret: str) -> str
 
 
 def _holds(entry: AuditEntry, sequence: int, before: str) -> bool:
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return any(hmac.compare_digest(entry.digest, digest_of(entry, sequence, before, secret)) for secret in secrets)
+    return any(hmac.compare_digest(entry.digest, digest_of(entry, sequence, before, secret)) for secret in _secrets())
+
+
+def _was_pruned(chain: AuditChain) -> bool:
+    return any(hmac.compare_digest(chain.pruned_seal, seal_of_pruned(chain, secret)) for secret in _secrets())
+
+
+def seal_of_pruned(chain: AuditChain, secret: str) -> str:
+    """The keyed digest of where the entries that retention removed end."""
+    text = f"{chain.pruned_sequence}:{chain.pruned_digest}"
+    return salted_hmac("muster.audit.pruned", text, secret=secret, algorithm="sha256").hexdigest()
+
+
+def _secrets() -> tuple[str, ...]:
+    return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
 
 
 def _locked_chain() -> AuditChain:
@@ -154,5 +179,7 @@ def _noted(head: str, faults: list[str]) -> tuple[int, str] | None:
 
 
 def _unsealed() -> list[str]:
-    count = AuditEntry.objects.filter(sequence=None, at__lt=timezone.now() - SEALED_WITHIN).count()
+    since = timezone.now() - SEALED_WITHIN
+    waiting = AuditEntry.objects.filter(sequence=None).iterator(chunk_size=CHUNK)
+    count = sum(entry.at < since or not _holds(entry, *UNSEALED) for entry in waiting)
     return [f"{count} entries have no place in the chain."] if count else []

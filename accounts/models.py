@@ -162,7 +162,8 @@ class Outcome(models.TextChoices):
 class AuditEntry(models.Model):
     """One act, written in the transaction of the change. Never updated, but once to take its place in the chain.
 
-    `sequence` and `digest` are given when it is sealed (accounts.audit_chain). Where the act's object lies is in
+    `sequence` is given when it is sealed, `digest` when it is written and anew when it is sealed
+    (accounts.audit_chain). Where the act's object lies is in
     `cluster_id`, `department_id` and `project_id`: who may read the history of a place, reads these.
     """
 
@@ -197,12 +198,14 @@ class AuditEntry(models.Model):
 
 
 class AuditChain(models.Model):
-    """The one row that knows both ends of the chain: the newest link, and the link before the oldest one kept."""
+    """The one row that knows both ends of the chain: the newest link, and the link before the oldest one kept, with the
+    seal of who pruned."""
 
     sequence = models.BigIntegerField(default=0)
     digest = models.CharField(max_length=64, blank=True)
     pruned_sequence = models.BigIntegerField(default=0)
     pruned_digest = models.CharField(max_length=64, blank=True)
+    pruned_seal = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:
         return f"{self.sequence}: {self.digest[:12]}"

@@ -25,6 +25,16 @@ def entry(sequence):
     return AuditEntry.objects.filter(sequence=sequence)
 
 
+def write_anew(moments):
+    """The log as it were if those entries had been written then."""
+    AuditChain.objects.all().delete()
+    for each in AuditEntry.objects.all():
+        each.at, each.sequence = moments.get(each.sequence, each.at), None
+        audit_chain.sign(each)
+        each.save()
+    audit_chain.seal()
+
+
 def test_an_untouched_log_holds(log):
     verdict = audit_chain.verify()
 
@@ -79,6 +89,43 @@ def test_an_entry_that_hides_from_the_chain_is_found(log):
     assert audit_chain.verify().faults == ("1 entries have no place in the chain.",)
 
 
+@pytest.mark.parametrize("at", [timezone.now(), timezone.now() + timedelta(days=36500)], ids=["now", "to come"])
+def test_an_entry_that_waits_for_its_place_and_is_not_ours_gets_none_and_is_found(log, at):
+    forged = AuditEntry.objects.create(subject="x", source="page", action="update", at=at)
+
+    assert audit_chain.seal() == 0
+    assert audit_chain.verify().faults == ("1 entries have no place in the chain.",)
+    forged.refresh_from_db()
+    assert forged.sequence is None
+
+
+def test_oldest_entries_that_were_cut_off_as_if_their_time_was_over_are_found(log):
+    cut_off = "The entries up to 2 are missing, and no retention removed them."
+    head = audit_chain.verify().head
+    AuditChain.objects.update(pruned_sequence=2, pruned_digest=entry(2).get().digest)
+    AuditEntry.objects.filter(sequence__lte=2).delete()
+
+    assert audit_chain.verify().faults == audit_chain.verify(head).faults == (cut_off,)
+
+    # Nor does the seal of an earlier retention hold for more than that removed.
+    write_anew({3: timezone.now() - timedelta(days=91)})
+    assert audit_chain.prune(timezone.now() - timedelta(days=90)) == 1
+    assert audit_chain.verify().faults == ()
+    AuditChain.objects.update(pruned_sequence=2, pruned_digest=entry(2).get().digest)
+    AuditEntry.objects.filter(sequence=2).delete()
+    assert audit_chain.verify().faults == (cut_off,)
+
+
+def test_numbers_that_databases_write_otherwise_hold(log, admin, actor):
+    told = {"whole": 8.0, "huge": 1e300, "small": 1e-7, "part": 0.5}
+    written = record(actor(admin), "update", log, after=told)
+    audit_chain.seal()
+    written.refresh_from_db()
+
+    assert written.after == {**told, "huge": 10**300}
+    assert audit_chain.verify().faults == ()
+
+
 def test_newest_entries_that_were_cut_off_are_found(log):
     head = audit_chain.verify().head
     entry(5).delete()
@@ -117,11 +164,7 @@ def test_the_chain_goes_on_when_the_key_is_exchanged(log, settings, admin, actor
 
 def test_what_has_outlived_its_time_goes_and_the_rest_still_holds(log):
     now = timezone.now()
-    AuditEntry.objects.all().update(sequence=None, digest="")
-    AuditChain.objects.all().delete()
-    for i, each in enumerate(AuditEntry.objects.order_by("pk")):
-        AuditEntry.objects.filter(pk=each.pk).update(at=now - timedelta(days=92 - i))
-    audit_chain.seal()
+    write_anew({i: now - timedelta(days=93 - i) for i in range(1, 6)})
 
     gone = audit_chain.prune(now - timedelta(days=90, hours=1))
 
@@ -197,10 +240,7 @@ def test_entries_that_are_sealed_while_the_log_is_verified_are_no_fault(log, adm
 
 
 def test_entries_that_are_pruned_while_the_log_is_verified_are_no_fault(log):
-    AuditEntry.objects.filter(sequence__lte=2).update(at=timezone.now() - timedelta(days=91))
-    AuditEntry.objects.update(sequence=None, digest="")
-    AuditChain.objects.all().delete()
-    audit_chain.seal()
+    write_anew(dict.fromkeys((1, 2), timezone.now() - timedelta(days=91)))
     pruned = []
 
     def prune(execute, sql, params, many, context):
