@@ -128,6 +128,7 @@ STATEMENT_SECONDS = _number("MUSTER_STATEMENT_SECONDS", 30)
 TOKENS_PER_MINUTE = _number("MUSTER_TOKENS_PER_MINUTE", 120)
 
 INSTALLED_APPS = (
+    "accounts",  # before Django's, whose command changepassword it replaces
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -139,7 +140,6 @@ INSTALLED_APPS = (
     "rest_framework",
     "drf_spectacular",
     "core",
-    "accounts",
     "clusters",
     "topology",
     "organizations",

@@ -5,10 +5,13 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from accounts import tokens
+from accounts.management.commands import changepassword
 from accounts.models import AuditEntry, User
 from accounts.services import create_user, reset_password
 
@@ -84,3 +87,26 @@ def test_a_wrong_password_and_an_expired_one_look_alike(made):
         ]
     assert [answer.status_code for answer in answers] == [422, 422]
     assert all("expired" in answer.content.decode() for answer in answers)
+
+
+def test_a_lost_one_is_replaced_on_the_command_line_which_ends_what_was_open_and_is_on_record(made, monkeypatch):
+    user, password = made
+    session, token = Client(), tokens.issue(user).access
+    session.post("/account/login", {"email": EMAIL, "password": password})
+    typed = iter([OWN, OWN, "short", "short", "one thing", "another"])
+    monkeypatch.setattr(changepassword, "getpass", lambda prompt: next(typed))
+
+    with after(days=4):
+        call_command("changepassword", EMAIL)
+
+        assert opens(OWN)
+        assert session.get("/account/rights").status_code == 302
+        with pytest.raises(tokens.InvalidToken):
+            tokens.verify(token, "access")
+        for words in ("too short", "two different"):
+            with pytest.raises(CommandError, match=words):
+                call_command("changepassword", EMAIL)
+        with pytest.raises(CommandError, match="no person"):
+            call_command("changepassword", "nobody@example.org")
+    said = AuditEntry.objects.filter(action="reset-password").values_list("subject", "source", "after")
+    assert list(said) == [(EMAIL, "command", {"password": "changed"})]

@@ -5,8 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
-from accounts.audit import Actor
+from accounts.audit import Actor, record
 from accounts.models import ScopeType, User
 from accounts.permissions import RESEARCHER
 from accounts.scopes import Target
@@ -80,7 +81,9 @@ def _project(actor: Actor, department: Department, wanted: demo.Project, pools: 
 
 def _person(actor: Actor, person: demo.Person, project: Project) -> User:
     """Somebody who cannot sign in until an administrator sets a password."""
-    user = User.objects.create_user(f"{person.name}@example.org", name=person.name)
+    with transaction.atomic():
+        user = User.objects.create_user(f"{person.name}@example.org", name=person.name)
+        record(actor, "create", user, after={"email": user.email, "name": user.name})
     target = Target(ScopeType.PROJECT, str(project.pk), project.scope, project.name)
     grant(actor, subject=user, role=RESEARCHER, target=target)
     return user
