@@ -9,13 +9,14 @@ from django.apps import apps
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
+from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.models import User
-from accounts.permissions import ScopedQuerySet, has_right
+from accounts.permissions import ScopedQuerySet, reach
 from accounts.sessions import is_idle
 from clusters.models import Cluster
 from clusters.selectors import WatchState, stale_clusters, watch_state
@@ -68,8 +69,9 @@ def _allowed(user_pk: Any, topics: list[str]) -> frozenset[str]:
 
 
 def _may_hear(user: User, topic: str) -> bool:
-    """`<model label>` and `…@<cluster>` take the right to read somewhere, `<model label>.<pk>` sight of the row."""
-    name, _at, _cluster = topic.partition("@")
+    """`<model label>` takes the right to read somewhere, `…@<cluster>` somewhere in that cluster, `<model label>.<pk>`
+    sight of the row."""
+    name, at, cluster = topic.partition("@")
     app_label, _dot, rest = name.partition(".")
     model_name, _dot, pk = rest.partition(".")
     try:
@@ -77,17 +79,22 @@ def _may_hear(user: User, topic: str) -> bool:
     except (LookupError, ValueError):
         return False
     rows = model._default_manager.all()
-    if not isinstance(rows, ScopedQuerySet):
-        return has_right(user, "users:read" if app_label == User._meta.app_label else "nodes:read")
-    if not has_right(user, rows.right):
+    where = reach(user, _right_to_hear(app_label, rows))
+    if where.is_empty or (at and not where.touches(cluster)):
         return False
-    if not pk:
+    if not pk or not isinstance(rows, ScopedQuerySet):
         return True
     try:
         rows.get_visible(user, pk=pk)
     except NotFound:
         return False
     return True
+
+
+def _right_to_hear(app_label: str, rows: QuerySet[Any]) -> str:
+    if isinstance(rows, ScopedQuerySet):
+        return rows.right
+    return "users:read" if app_label == User._meta.app_label else "nodes:read"
 
 
 def _state(user_pk: Any, session_key: str, topics: frozenset[str]) -> dict[str, str] | None:

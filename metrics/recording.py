@@ -37,7 +37,7 @@ LONGEST = timedelta(minutes=10)
 CARRIED_FOR = timedelta(minutes=10)
 LAST = "~"  # after every time
 MOST_GONE = 500
-TOPIC = "metrics.Frame"
+TOPIC = MetricFrame._meta.label
 
 
 def interval_of(source: MetricSource, shortest: timedelta) -> timedelta:

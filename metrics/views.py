@@ -16,7 +16,7 @@ from core.errors import NotFound
 from core.fragments import render_fragment
 from metrics import selectors
 from metrics.figures import distribution_figure, utilisation_figure
-from metrics.recording import ROLLUP, STEP
+from metrics.recording import ROLLUP, STEP, TOPIC
 from metrics.selectors import Series
 from metrics.series import distribution
 from topology.models import NodePool
@@ -96,7 +96,7 @@ def _crumb(label: str, name: str, *arguments: object) -> dict[str, str]:
 def _cluster_context(request: HttpRequest, cluster: Cluster, hours: int, by: str) -> dict[str, Any]:
     layout = selectors.layout_of(cluster)
     moment = selectors.latest(cluster, layout)
-    context: dict[str, Any] = {"freshness": selectors.freshness(cluster), "topics": f"metrics.Frame@{cluster.pk}"}
+    context: dict[str, Any] = {"freshness": selectors.freshness(cluster), "topics": f"{TOPIC}@{cluster.pk}"}
     if moment is None:
         return context
     groups = selectors.groups_now(request.user, cluster, moment, layout, by)

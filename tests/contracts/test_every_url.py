@@ -1,6 +1,7 @@
 """Contracts that hold for every URL, generated from the URLconf: a new URL is covered when it is added."""
 
 import json
+import re
 import uuid
 from collections import Counter
 
@@ -10,6 +11,7 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import AuditEntry
+from controlplane.live_views import _may_hear
 from core.models import DesiredState
 from tests.contracts.matrix import BODIES, QUERIES
 from tests.contracts.urlconf import COLLECTIONS, PUBLIC, pk_of, routes, with_ids
@@ -109,7 +111,7 @@ def test_viewers_write_nothing(cast, viewer, client_of):
 
 
 def test_reading_changes_nothing_fails_nowhere_and_is_kept_from_foreign_script_and_caches(cast, admin, client_of):
-    client, wrong, exposed = client_of(admin), {}, {}
+    client, wrong, exposed, deaf = client_of(admin), {}, {}, {}
     written = []
 
     def trap(execute, sql, params, many, context):
@@ -132,9 +134,18 @@ def test_reading_changes_nothing_fails_nowhere_and_is_kept_from_foreign_script_a
             written = []
         if not route.is_api and not is_guarded(answer):
             exposed[route.name] = dict(answer.headers)
+        if unheard := [topic for topic in topics_of(answer) if not _may_hear(admin, topic)]:
+            deaf[route.name] = unheard
 
     assert wrong == {}
     assert exposed == {}
+    assert deaf == {}
+
+
+def topics_of(answer):
+    """The live topics that a page asks to be told of."""
+    content = "" if answer.streaming else answer.content.decode(errors="replace")
+    return {topic for topics in re.findall(r'data-live="([^"]+)"', content) for topic in topics.split()}
 
 
 def is_guarded(page):

@@ -147,6 +147,9 @@ def test_readers_hear_lists_and_their_own_rows_and_outsiders_nothing(researcher,
     assert _may_hear(researcher, f"clusters.Node@{default_pool.cluster_id}")
     assert _may_hear(researcher, f"organizations.Project.{own}")
     assert not _may_hear(researcher, f"organizations.Department.{foreign.pk}")
+    for label in ("clusters.Node", "clusters.Pod", "metrics.MetricFrame"):
+        assert _may_hear(researcher, f"{label}@{default_pool.cluster_id}")
+        assert not _may_hear(researcher, f"{label}@{uuid.uuid4()}")  # another cluster, or none
     assert not _may_hear(outsider, f"topology.NodePool.{default_pool.pk}")
     for topic in ("", ".", "x.y", "topology.NodePool.x.y", "topology", "topology.NodePool.\x00", "é.ü"):
         assert topic == "topology.NodePool" or not _may_hear(outsider, topic)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from clusters import kinds
 from clusters.kube.errors import Unavailable
 from clusters.models import Node, Pod
+from controlplane.live_views import _may_hear
 from metrics import selectors
 from metrics.models import MetricFrame, MetricSource
 from metrics.recording import record, take_turn
@@ -164,11 +165,13 @@ def measured(cluster: Any, gateway: Any) -> Node:
 def test_the_page_shows_averages_with_what_they_are_of(
     cluster: Any, measured: Node, client_of: Any, viewer: Any
 ) -> None:
-    text = client_of(viewer).get(reverse("metrics:gpu-utilisation")).content.decode()
+    page = client_of(viewer).get(reverse("metrics:gpu-utilisation"))
+    text = page.content.decode()
 
     assert "over 2 measured GPUs" in text
     assert "40" in text
     assert "data-chart" in text
+    assert _may_hear(viewer, page.context["topics"])
 
 
 @pytest.mark.parametrize("by", ["pool", "node", "project", "workload"])
