@@ -17,6 +17,7 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts import tokens
 from accounts.authentication import TokenAuthentication
 from accounts.models import User
 from accounts.sessions import is_idle
@@ -212,11 +213,13 @@ async def changes(load: Callable[[], str | None], page: Page) -> AsyncIterator[s
 
 def _still(request: Request) -> User:
     """Who asks, with the rights and the token or session that hold now. Raises `AuthenticationFailed`."""
+    if isinstance(request.user, User):
+        tokens.forget(request.user.pk)  # what was read of them says nothing of now
     found = TokenAuthentication().authenticate(request)
     if found is not None:
         return found[0]
     plain = request._request
-    plain.session = type(plain.session)(plain.session.session_key)  # what was read of it says nothing of now
+    plain.session = type(plain.session)(plain.session.session_key)  # nor what was read of it
     user = get_user(plain)
     if not isinstance(user, User) or is_idle(plain.session):
         raise exceptions.NotAuthenticated
