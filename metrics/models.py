@@ -57,7 +57,7 @@ class Report(models.Model):
     """A consumption report as it was made: a CSV of GPU hours. `filters`: terms like `projectName==assistant`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     start = models.DateTimeField()
     end = models.DateTimeField()
     group_by = models.CharField(max_length=16, blank=True)
@@ -65,6 +65,9 @@ class Report(models.Model):
     content = models.TextField()
     created_by = models.CharField(max_length=254)
     created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("created_by", "name"), name="report_once_per_person"),)
 
     def __str__(self) -> str:
         return self.name

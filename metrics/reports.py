@@ -18,8 +18,9 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import User
 from accounts.permissions import Scope, reach, require
+from accounts.services.taking import unless_taken
 from clusters.models import Cluster
-from core.errors import Conflict, Fault, InvalidInput
+from core.errors import Fault, InvalidInput
 from core.readable import unreadable
 from metrics.frames import UNMEASURED, Layout, unpack_bytes, unpack_owners
 from metrics.models import MetricFrame, Report
@@ -53,14 +54,13 @@ def visible_reports(user: User) -> QuerySet[Report]:
 
 @transaction.atomic
 def create_report(actor: Actor, *, given: ReportInput) -> Report:
-    """Write a report of what the actor may see. Raises `InvalidInput`; `Conflict` where the name is taken."""
+    """Write a report of what the actor may see. Raises `InvalidInput`; `Conflict` where they have one of this name:
+    those of others are none of their business."""
     require(actor.user, RIGHT)
     faults = _faults(given)
     if faults:
         raise InvalidInput(faults)
-    if Report.objects.filter(name=given.name).exists():
-        raise Conflict(_("Resource with this name already exists"), objects=[given.name])
-    report = Report.objects.create(
+    report = Report(
         id=uuid.uuid4(),
         name=given.name,
         start=given.start,
@@ -70,6 +70,8 @@ def create_report(actor: Actor, *, given: ReportInput) -> Report:
         content=_csv(actor.user, given),
         created_by=actor.user.email,
     )
+    with unless_taken(_("Resource with this name already exists")):
+        report.save(force_insert=True)
     audit.record(actor, "create", report, after={"name": given.name})
     return report
 

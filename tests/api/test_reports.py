@@ -103,3 +103,11 @@ def test_settings_are_for_those_who_may(client_of, viewer, world):
 )
 def test_settings_that_are_none_are_400(send, world, body):
     assert send("put", SETTINGS, body).status_code == 400
+
+
+def test_nobody_learns_by_a_name_that_somebody_else_has_a_report_of_it(send, world, researcher, client_of):
+    assert send("post", REPORTS, asked("merger")).status_code == 202
+
+    made = [client_of(researcher).post(REPORTS, asked("merger"), content_type="application/json") for _ in range(2)]
+
+    assert [answer.status_code for answer in made] == [202, 409]
