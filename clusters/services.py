@@ -1,5 +1,6 @@
 """Registers, changes and removes clusters. Writes spec only; `reconcile` finds out how they are."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from django.db import transaction
@@ -7,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.audit import SECRET, Actor, record
 from accounts.permissions import Scope, require
+from accounts.services.taking import unless_taken
 from clusters.credentials import encrypt
 from clusters.kubeconfig import ClusterAccess
 from clusters.models import Cluster, Removal
@@ -26,9 +28,8 @@ def register_cluster(actor: Actor, *, name: str, access: ClusterAccess) -> Clust
     """Note a cluster to connect to; it is `WaitingToConnect` until it answers."""
     require(actor.user, "cluster:create", Scope())
     check_name(name)
-    if Cluster.objects.filter(name=name).exists():
-        raise _name_taken(name)
-    cluster = Cluster.objects.create(name=name, phase="WaitingToConnect", **_columns(access))
+    with _unless_taken(name):
+        cluster = Cluster.objects.create(name=name, phase="WaitingToConnect", **_columns(access))
     record(actor, "create", cluster, after={"name": name, "server": access.server, "credential": SECRET})
     hint_reconcile(cluster)
     return cluster
@@ -39,10 +40,9 @@ def rename_cluster(actor: Actor, cluster: Cluster, *, name: str) -> Cluster:
     """Call it something else from now on; its id stays."""
     require(actor.user, "cluster:update", cluster.scope)
     check_name(name)
-    if Cluster.objects.filter(name=name).exclude(pk=cluster.pk).exists():
-        raise _name_taken(name)
     before = {"name": cluster.name}
-    changed = change_spec(cluster, {"name": name})
+    with _unless_taken(name):
+        changed = change_spec(cluster, {"name": name})
     record(actor, "update", changed, before=before, after={"name": name})
     return changed
 
@@ -112,8 +112,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def _name_taken(name: str) -> Conflict:
-    return Conflict(_("A cluster named %(name)s is registered already.") % {"name": name}, objects=[name])
+def _unless_taken(name: str) -> AbstractContextManager[None]:
+    return unless_taken(_("A cluster named %(name)s is registered already.") % {"name": name})
 
 
 def _columns(access: ClusterAccess) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from core.api.matching import check_match, tagged
 from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
-from core.errors import Conflict, InvalidInput, NotFound
+from core.errors import InvalidInput, NotFound
 from organizations import services
 from organizations.api import credentials_wire as wire
 from organizations.api.credentials_shapes import (
@@ -82,10 +82,8 @@ class CredentialListView(ApiView):
         kind, fields = wire.read_spec(self.kind, name, body)
 
         def create() -> dict[str, Any]:
-            if ProjectSecret.objects.filter(project=project, name=name).exists():
-                require(request.user, "credentials:create", project.scope)
-                raise Conflict("Resource with this name already exists", objects=[name])
-            made = services.put_secret(actor_of(request), project=project, kind=kind, name=name, fields=fields)
+            actor = actor_of(request)
+            made = services.put_secret(actor, project=project, kind=kind, name=name, fields=fields, is_new=True)
             return wire.credential_json(made)
 
         return Response(self.write(create), status=202)

@@ -14,6 +14,7 @@ from accounts import audit
 from accounts.audit import SECRET, Actor
 from accounts.permissions import require
 from clusters.names import is_rfc1123_subdomain
+from core.desired import hold
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
 from core.leases import poke
@@ -23,14 +24,18 @@ from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_conten
 
 @transaction.atomic
 def put_secret(
-    actor: Actor, *, project: Project, kind: str, name: str = "", fields: Mapping[str, str]
+    actor: Actor, *, project: Project, kind: str, name: str = "", fields: Mapping[str, str], is_new: bool = False
 ) -> ProjectSecret:
     """Make or overwrite a secret. A Hugging Face token needs no name, there is one per project.
 
-    Raises `InvalidInput`; `Conflict` where a secret of another kind writes the same object.
+    Raises `InvalidInput`; `Conflict` where a secret of another kind writes the same object, or one of this name is
+    there that `is_new` says is not.
     """
+    hold(project)  # who makes one of this name meanwhile is through before it is looked for
     exists = ProjectSecret.objects.filter(project=project, name=name or HUGGING_FACE_NAMES[0]).exists()
-    require(actor.user, "credentials:update" if exists else "credentials:create", project.scope)
+    require(actor.user, "credentials:update" if exists and not is_new else "credentials:create", project.scope)
+    if exists and is_new:
+        raise Conflict(_("Resource with this name already exists"), objects=[name])
     content = checked_content(kind, name, fields)
     _hold(project)
     if kind == SecretKind.HUGGING_FACE:
@@ -70,6 +75,7 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
     """
     project = secret.project
     require(actor.user, "credentials:update", project.scope)
+    hold(project)
     if name == secret.name:
         return secret
     if secret.kind == SecretKind.HUGGING_FACE:
