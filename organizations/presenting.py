@@ -19,7 +19,7 @@ from organizations.rendering import owner_value, parent_names, queue_of
 from organizations.selectors import GpuTotals, PoolQuota, gpu_totals
 from organizations.services.departments import DEFAULT_DEPARTMENT
 from organizations.wording import why_of
-from topology.protection import protecting_rows
+from topology.protection import protection_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def project_head(user: Any, project: Project, matrix: Sequence[PoolQuota], tab: 
             _cluster_fact(project),
             _queues_fact(matrix),
         ],
-        "tabs": [*_tabs(url, tab, tabs), *_workloads_tab(project)],
+        "tabs": [*_tabs(url, tab, tabs), *_workloads_tab(user, project)],
         "topics": f"organizations.Project.{project.pk}",
         "may_update": has_right(user, "project:update", project.scope),
         "edit_url": reverse("organizations:project-edit", args=[project.pk]),
@@ -172,12 +172,12 @@ def _submit_url(user: Any, project: Project) -> str:
         return ""
 
 
-def _workloads_tab(project: Project) -> list[dict[str, Any]]:
+def _workloads_tab(user: Any, project: Project) -> list[dict[str, Any]]:
     try:
         url = f"{reverse('workloads:list')}?filter=project%3D%3D{project.name}"
     except NoReverseMatch:
         return []
-    return [{"label": _("Workloads"), "url": url, "count": len(protecting_rows(project)), "current": False}]
+    return [{"label": _("Workloads"), "url": url, "count": len(protection_of(project, user).seen), "current": False}]
 
 
 def wanted_objects(row: Department | Project, matrix: Sequence[PoolQuota]) -> list[tuple[Any, dict[str, Any]]]:

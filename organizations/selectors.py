@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Case, DecimalField, F, Model, QuerySet, Sum, Value, When
+from django.db.models import Case, DecimalField, F, Model, Q, QuerySet, Sum, Value, When
 
-from accounts.models import AccessRule, ScopeType, User
-from accounts.permissions import ROLE_LABELS
+from accounts.models import ScopeType, User
+from accounts.permissions import ROLE_LABELS, has_right
+from accounts.scopes import visible_rules
 from clusters.models import Node
 from organizations.models import Department, Project, Quota
 from organizations.quota import RESOURCES, UNLIMITED, Total, over, room, total
@@ -18,6 +19,7 @@ from topology.models import NodePool
 from topology.selectors import PoolFigures, pool_figures
 
 Owner = TypeVar("Owner", bound=Model)
+Viewer = User | AnonymousUser
 
 # Sorts above every amount that is a number.
 _ENDLESS = Decimal(10) ** 11
@@ -245,13 +247,16 @@ class Member:
     inherited: str
 
 
-def members(owner: Department | Project) -> list[Member]:
-    """People with a role on the project or department, those of the department included."""
+def members(user: Viewer, owner: Department | Project) -> list[Member] | None:
+    """People with a role on the project or department, those of the department included, of the access rules that
+    `user` may read; None where these are none of their business."""
+    if not has_right(user, "access_rules:read", owner.scope):
+        return None
     project = owner if isinstance(owner, Project) else None
     department_id = project.department_id if project else owner.pk
-    rules = AccessRule.objects.filter(scope_type=ScopeType.DEPARTMENT, scope_id=str(department_id))
+    of = Q(scope_type=ScopeType.DEPARTMENT, scope_id=str(department_id))
     if project is not None:
-        rules |= AccessRule.objects.filter(scope_type=ScopeType.PROJECT, scope_id=str(project.pk))
+        of |= Q(scope_type=ScopeType.PROJECT, scope_id=str(project.pk))
     own = ScopeType.PROJECT if project else ScopeType.DEPARTMENT
     return [
         Member(
@@ -259,13 +264,14 @@ def members(owner: Department | Project) -> list[Member]:
             ROLE_LABELS.get(rule.role, rule.role),
             "" if rule.scope_type == own else rule.scope_type,
         )
-        for rule in rules.select_related("user").order_by("user__email", "role")
+        for rule in visible_rules(user).filter(of).order_by("user__email", "role")
     ]
 
 
-def pool_shares(pool: NodePool) -> list[dict[str, Any]]:
-    """Quotas given on one pool: departments with their projects, those with GPUs first."""
-    rows = Quota.objects.filter(node_pool=pool).select_related("department", "project__department")
+def pool_shares(user: Viewer, pool: NodePool) -> list[dict[str, Any]]:
+    """Quotas given on one pool: departments with those of their projects that `user` may see."""
+    seen = Q(project=None) | Q(project__in=Project.objects.visible_to(user))
+    rows = Quota.objects.filter(seen, node_pool=pool).select_related("department", "project__department")
     departments: dict[int, dict[str, Any]] = {}
     for quota in rows:
         if quota.department is not None:

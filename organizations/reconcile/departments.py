@@ -11,6 +11,7 @@ from organizations.models import Department
 from organizations.quota_rows import queue_names
 from organizations.reconcile.queues import SOON, delete_queues, queue_conditions, sync_queues
 from organizations.rendering import owner_value
+from topology.protection import protecting_kinds
 
 
 def reconcile_department(department: Department) -> Outcome:
@@ -33,7 +34,7 @@ def sync_department(department: Department, gateway: Gateway) -> Outcome:
 
 def _delete(department: Department, gateway: Gateway) -> Outcome:
     """Child queues go first: KAI refuses to delete a queue that has any."""
-    left = [f"project {name}" for name in department.projects.values_list("name", flat=True)]
+    left = protecting_kinds(department)
     if not left:
         with suppress(NotServed):
             left = delete_queues(gateway, owner_value(department), named=queue_names(department))

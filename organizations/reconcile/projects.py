@@ -21,7 +21,7 @@ from organizations.reconcile.queues import (
 )
 from organizations.reconcile.secrets import remove_secrets, sync_secrets
 from organizations.rendering import owner_value
-from topology.protection import protecting_rows
+from topology.protection import protecting_kinds
 
 
 def reconcile_project(project: Project) -> Outcome:
@@ -82,7 +82,7 @@ def _parents(project: Project) -> Parents:
 
 def _delete(project: Project, gateway: Gateway) -> Outcome:
     """Workloads first (their own deletion), then the namespace with all in it, then the queues."""
-    left = [f"{blocker.kind} {blocker.name}" for blocker in protecting_rows(project)]
+    left = protecting_kinds(project)
     if not left:
         left = _remove(project, gateway)
     if not left:

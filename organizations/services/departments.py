@@ -21,6 +21,7 @@ from organizations.quota_rows import ensure_quota_rows
 from organizations.rules import description_faults, name_faults
 from organizations.services.quotas import QuotaInput, write_quotas
 from topology.impact import kept
+from topology.protection import protection_of
 from topology.services import ensure_default_pool
 
 DEFAULT_DEPARTMENT = "default"
@@ -91,12 +92,11 @@ def delete_department(actor: Actor, *, department: Department, impact: Mapping[s
     if department.name == DEFAULT_DEPARTMENT:
         raise Conflict(_("The department “default” cannot be deleted."), objects=[department.name])
     hold(department)
-    projects = list(department.projects.order_by("name").values_list("name", flat=True))
-    if projects:
+    if projects := protection_of(department, actor.user):
         raise Conflict(
             _("Department %(name)s has projects: %(projects)s. Delete them first.")
-            % {"name": department.name, "projects": ", ".join(projects)},
-            objects=projects,
+            % {"name": department.name, "projects": projects.names},
+            objects=projects.objects,
         )
     if not department.is_being_deleted:
         audit.record(actor, "delete", department, before={"name": department.name}, after=kept({}, impact) or None)

@@ -18,7 +18,7 @@ from organizations.models import Department, Project
 from organizations.rules import NAMESPACE_PREFIX, description_faults, name_faults, namespace_faults
 from organizations.services.quotas import QuotaInput, write_quotas
 from topology.impact import kept
-from topology.protection import protecting_rows
+from topology.protection import protection_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,11 @@ def delete_project(actor: Actor, *, project: Project, impact: Mapping[str, Any] 
     """
     require(actor.user, "project:delete", project.scope)
     hold(project)
-    blockers = protecting_rows(project)
-    if blockers:
-        names = [blocker.name for blocker in blockers]
+    if workloads := protection_of(project, actor.user):
         raise Conflict(
             _("Project %(name)s has workloads: %(workloads)s. Delete them first.")
-            % {"name": project.name, "workloads": ", ".join(names[:20])},
-            objects=names,
+            % {"name": project.name, "workloads": workloads.names},
+            objects=workloads.objects,
         )
     if not project.is_being_deleted:
         before = {"name": project.name, "namespace": project.namespace}

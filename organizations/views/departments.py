@@ -29,6 +29,7 @@ from organizations.views import shared
 from organizations.wording import conditions_of
 from topology.models import NodePool
 from topology.presenting import pool_crumbs
+from topology.protection import protection_of
 
 RIGHT = "department:create"
 
@@ -104,7 +105,7 @@ def department_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "projects": presenting.project_rows(
             list(selectors.visible_projects(request.user).filter(department=department).order_by("name"))
         ),
-        "members": selectors.members(department),
+        "members": selectors.members(request.user, department),
         "conditions": conditions_of(department.conditions),
         "may_create_project": has_right(request.user, "project:create", department.scope),
     }
@@ -153,7 +154,7 @@ def department_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete department %(name)s") % {"name": department.name},
         "hits": _hits(department),
-        "obstacles": _obstacles(department),
+        "obstacles": _obstacles(request, department),
         "name": department.name,
         "act": _("Delete department"),
         "action_url": reverse("organizations:department-delete", args=[department.pk]),
@@ -175,19 +176,19 @@ def _hits(department: Department) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacles(department: Department) -> list[dict[str, Any]]:
+def _obstacles(request: HttpRequest, department: Department) -> list[dict[str, Any]]:
     """What forbids its deletion, as `services.delete_department` refuses it."""
     if department.name == DEFAULT_DEPARTMENT:
         return [{"text": _("The department “default” cannot be deleted."), "icon": "building-2"}]
-    projects = list(department.projects.order_by("name").values_list("name", flat=True))
+    projects = protection_of(department, request.user)
     if not projects:
         return []
     text = ngettext(
         "It has the project %(names)s: delete it first.",
         "It has the projects %(names)s: delete them first.",
-        len(projects),
+        len(projects.seen) + projects.hidden,
     )
-    return [{"text": text % {"names": ", ".join(projects)}, "icon": "folder"}]
+    return [{"text": text % {"names": projects.names}, "icon": "folder"}]
 
 
 @require_GET
@@ -196,7 +197,7 @@ def node_pool_quotas(request: HttpRequest, pk: str) -> HttpResponse:
     require(request.user, "department:read")
     pool = NodePool.objects.select_related("cluster").get_visible(request.user, pk=pk)
     visible = set(Department.objects.visible_to(request.user).values_list("pk", flat=True))
-    departments = [each for each in selectors.pool_shares(pool) if each["row"].pk in visible]
+    departments = [each for each in selectors.pool_shares(request.user, pool) if each["row"].pk in visible]
     capacity = selectors.capacities([pool])[pool.pk].gpu
     given = total(each["quota"].gpu_deserved for each in departments)
     context = {"pool": pool, "departments": departments, "capacity": capacity, "given": given}

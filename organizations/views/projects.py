@@ -28,7 +28,7 @@ from organizations.views import shared
 from organizations.wording import conditions_of
 from topology.impact_names import Shown
 from topology.impact_words import sealed
-from topology.protection import protecting_rows
+from topology.protection import MOST_NAMED, protection_of
 
 RIGHT = "project:create"
 
@@ -108,7 +108,7 @@ def project_detail(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         **head,
         "shares": selectors.department_shares(project.department, _visible_ids(request)),
-        "members": selectors.members(project),
+        "members": selectors.members(request.user, project),
         "secrets": list(project.secrets.order_by("name")) if head["sees_secrets"] else [],
         "conditions": conditions_of(project.conditions),
     }
@@ -206,7 +206,7 @@ def project_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete project %(name)s") % {"name": project.name},
         "hits": _hits(project),
-        "obstacles": _obstacles(project),
+        "obstacles": _obstacles(request, project),
         "name": project.name,
         "act": _("Delete project"),
         "action_url": reverse("organizations:project-delete", args=[project.pk]),
@@ -244,12 +244,11 @@ def _hits(project: Project) -> list[dict[str, Any]]:
     return hits
 
 
-def _obstacles(project: Project) -> list[dict[str, Any]]:
+def _obstacles(request: HttpRequest, project: Project) -> list[dict[str, Any]]:
     """What forbids its deletion, as `services.delete_project` refuses it."""
-    return [
-        {"text": _("The %(row)s is in it: delete it first.") % {"row": named(found)}, "icon": "boxes"}
-        for found in protecting_rows(project)[:20]
-    ]
+    workloads = protection_of(project, request.user)
+    told = [_("The %(row)s is in it: delete it first.") % {"row": named(found)} for found in workloads.seen]
+    return [{"text": text, "icon": "boxes"} for text in [*told[:MOST_NAMED], *workloads.hidden_words]]
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[Project, dict[str, Any]]:

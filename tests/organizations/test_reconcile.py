@@ -139,7 +139,7 @@ def test_deletion_of_a_department_waits_for_its_projects_and_queues(
     with_queue = sync_department(department, gateway)
     gateway.release(kinds.KAI_QUEUE, "research")
 
-    assert "project assistant" in with_project.conditions[0].message
+    assert "project (1)" in with_project.conditions[0].message
     assert "Queue/research" in with_queue.conditions[0].message
     assert sync_department(department, gateway).gone
 

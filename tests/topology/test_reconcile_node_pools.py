@@ -113,7 +113,7 @@ def test_deletion_waits_for_the_shard_and_for_the_queues(pool: NodePool, gateway
 
     assert (waiting.phase, waiting.gone) == ("Deleting", False)
     assert "SchedulingShard/h200" in waiting.conditions[0].message
-    assert for_queue.conditions[0].message == "Waiting for Queue/a-h200 to leave the cluster."
+    assert for_queue.conditions[0].message == "Waiting for Queue (1) to leave the cluster."
     assert done.gone
     assert NODE_POOL_LABEL not in labels(gateway, "gpu-1")
 

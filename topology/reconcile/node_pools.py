@@ -23,7 +23,7 @@ from core.conditions import Condition, Status, deletion_repaired, was_written
 from core.reconciling import Outcome
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
-from topology.protection import protecting_rows
+from topology.protection import protecting_kinds
 from topology.reconcile.node_labels import Labelled, PoolLabel, label_nodes, labels_of, unlabel_nodes
 
 SOON = timedelta(seconds=2)
@@ -184,8 +184,9 @@ def _takes_work(node: Manifest) -> bool:
 
 
 def _delete(pool: NodePool, gateway: Gateway, owner: str) -> Outcome:
-    """Nodes fall back to `default`; the shard goes; the pool waits for the queues, which their owners delete."""
-    left = [f"{blocker.kind} {blocker.name}" for blocker in protecting_rows(pool)]
+    """Nodes fall back to `default`; the shard goes; the pool waits for the queues, which their owners delete. They are
+    counted: whoever sees the pool is told, and not everybody may know their names."""
+    left = protecting_kinds(pool)
     if left:
         return _waiting(left)
     unlabel_nodes(gateway, pool.name)
@@ -194,7 +195,8 @@ def _delete(pool: NodePool, gateway: Gateway, owner: str) -> Outcome:
             left.append(f"SchedulingShard/{pool.name}")
     selector = f"{NODE_POOL_LABEL}={pool.name},{MANAGED_BY_LABEL}={MANAGED_BY}"
     with suppress(NotServed):
-        left += [f"Queue/{queue['metadata']['name']}" for queue in gateway.list(KAI_QUEUE, label_selector=selector)]
+        queues = len(gateway.list(KAI_QUEUE, label_selector=selector))
+        left += [f"Queue ({queues})"] if queues else []
     return _waiting(left) if left else Outcome(gone=True)
 
 

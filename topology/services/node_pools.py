@@ -19,7 +19,7 @@ from topology.durations import normalise_duration
 from topology.hooks import node_pool_changed
 from topology.impact import kept
 from topology.models import NetworkTopology, NodePool, PlacementStrategy
-from topology.protection import protecting_rows
+from topology.protection import protection_of
 from topology.rules import new_pool_faults, pool_label_faults
 
 
@@ -122,12 +122,11 @@ def delete_node_pool(actor: Actor, *, pool: NodePool, impact: Mapping[str, Any] 
             objects=[pool.name],
         )
     hold(pool)
-    blockers = [blocker.name for blocker in protecting_rows(pool)]
-    if blockers:
+    if users := protection_of(pool, actor.user):
         raise Conflict(
             _("Node pool %(name)s is used by: %(users)s. Delete or move them first.")
-            % {"name": pool.name, "users": ", ".join(blockers[:20])},
-            objects=blockers,
+            % {"name": pool.name, "users": users.names},
+            objects=users.objects,
         )
     if not pool.is_being_deleted:
         before = {"name": pool.name, **_shown(_spec_of(pool))}

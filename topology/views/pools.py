@@ -33,7 +33,7 @@ from topology.impact import pool_change, pool_deletion
 from topology.impact_words import grew, hits_of, impact_items, sealed, was_shown
 from topology.manifests import ShardSpec, shard_manifest
 from topology.models import NodePool
-from topology.protection import protecting_rows
+from topology.protection import MOST_NAMED, protection_of
 from topology.selectors import node_facts, pool_figures
 from topology.tables import NODE_POOLS
 from topology.tree import Tree, domain_tree
@@ -295,7 +295,7 @@ def node_pool_delete(request: HttpRequest, pk: str) -> HttpResponse:
     context = {
         "title": _("Delete node pool %(name)s") % {"name": pool.name},
         "hits": [*_hits(pool), *hits_of(shown)],
-        "obstacles": _obstacles(pool),
+        "obstacles": _obstacles(request, pool),
         "impact": sealed(request, pool, shown),
         "name": pool.name,
         "act": _("Delete node pool"),
@@ -323,15 +323,14 @@ def _hits(pool: NodePool) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacles(pool: NodePool) -> list[dict[str, Any]]:
+def _obstacles(request: HttpRequest, pool: NodePool) -> list[dict[str, Any]]:
     """What forbids its deletion, as `services.delete_node_pool` refuses it."""
     if pool.is_default:
         text = _("The node pool “default” cannot be deleted: it takes the nodes that no other pool takes.")
         return [{"text": text, "icon": "layers"}]
-    return [
-        {"text": _("It is used by the %(row)s.") % {"row": cluster_presenting.named(found)}, "icon": "boxes"}
-        for found in protecting_rows(pool)[:20]
-    ]
+    users = protection_of(pool, request.user)
+    told = [_("It is used by the %(row)s.") % {"row": cluster_presenting.named(found)} for found in users.seen]
+    return [{"text": text, "icon": "boxes"} for text in [*told[:MOST_NAMED], *users.hidden_words]]
 
 
 def _head(request: HttpRequest, pk: str, tab: str) -> tuple[NodePool, dict[str, Any]]:
