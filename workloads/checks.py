@@ -19,7 +19,7 @@ from organizations.models import UNLIMITED, Project, Quota
 from topology.models import NodePool
 from workloads.allowlist import check_allowed
 from workloads.components import Component
-from workloads.equal_names import namespace_of_equal
+from workloads.equal_names import is_name_taken
 from workloads.graph import Graph
 from workloads.lines import lines_of
 from workloads.models import Preemptibility, Workload
@@ -152,10 +152,9 @@ def _names(submission: Submission) -> Iterator[Check]:
                 _("at most %(limit)d together") % {"limit": NAME_BUDGET},
             )
     cluster_id = submission.project.cluster_id
-    taken = namespace_of_equal(graph.name, cluster_id, own=submission.workload, taken=submission.taken)
-    if taken:
-        message = _("a graph of this name exists in namespace %(namespace)s; equal names would merge their gangs")
-        yield Check("NameTaken", "bad", "metadata.name", message % {"namespace": taken}, _("another name"))
+    if is_name_taken(graph.name, cluster_id, own=submission.workload, taken=submission.taken):
+        message = _("a graph of this name exists in the cluster; equal names would merge their gangs")
+        yield Check("NameTaken", "bad", "metadata.name", message, _("another name"))
 
 
 def _fields(submission: Submission) -> Iterator[Check]:

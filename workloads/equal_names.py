@@ -9,8 +9,9 @@ from clusters.models import ClusterObject
 from workloads.models import Workload
 
 
-def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None, taken: str = "") -> str:
-    """The namespace of another graph of this name anywhere in the cluster, ours or somebody else's; empty if none.
+def is_name_taken(name: str, cluster_id: uuid.UUID, *, own: Workload | None, taken: str = "") -> bool:
+    """Whether there is another graph of this name anywhere in the cluster, ours or somebody else's. Where is not for
+    everybody to know.
 
     `own` is the workload that has the name rightly, with what was made of it in its namespace; `taken` the namespace
     whose graph of this name is to be taken over.
@@ -18,9 +19,8 @@ def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None
     rows = Workload.objects.filter(cluster=cluster_id, name=name)
     if own is not None:
         rows = rows.exclude(pk=own.pk)
-    namespace = rows.values_list("project__namespace", flat=True).first()
-    if namespace:
-        return namespace
+    if rows.exists():
+        return True
     graphs = Q(group=DYNAMO_GRAPH_DEPLOYMENT.group, plural=DYNAMO_GRAPH_DEPLOYMENT.plural)
     # Grove names a pod group after its clique set, so one that was made without a graph merges just as well.
     sets = Q(group=GROVE_POD_CLIQUE_SET.group, plural=GROVE_POD_CLIQUE_SET.plural)
@@ -30,4 +30,4 @@ def namespace_of_equal(name: str, cluster_id: uuid.UUID, *, own: Workload | None
     objects = ClusterObject.objects.filter(graphs | sets, cluster=cluster_id, name=name)
     if taken:
         objects = objects.exclude(namespace=taken)
-    return objects.values_list("namespace", flat=True).first() or ""
+    return objects.exists()

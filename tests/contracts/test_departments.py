@@ -14,10 +14,12 @@ from accounts.models import AccessRule, Role, ScopeType, User
 from accounts.permissions import DEPARTMENT_ADMINISTRATOR, VIEWER
 from accounts.scopes import Target
 from accounts.services import grant
+from clusters.models import ClusterEvent
 from organizations.models import Department, Project, Quota
 from tests.conftest import make_user
 from tests.contracts.matrix import QUERIES
 from tests.contracts.urlconf import PUBLIC, path_of, routes
+from topology.models import NodePool
 from workloads import document as documents
 from workloads.blueprints import blueprint
 from workloads.models import Workload
@@ -151,6 +153,100 @@ def test_the_cast_is_seen_by_its_own_department(cast, insider, client_of):
     assert "assistant" in client.get("/projects/").content.decode()
     assert "qwen" in client.get("/workloads/").content.decode()
     assert User.objects.filter(pk=insider.pk).exists()
+
+
+RECLAIMED = (
+    "Pod runai-assistant/qwen-0 was preempted by workload runai-yellowhammer/pg-waxwing-0.{0}"
+    "research uses <GPU: 8, CPU: 0 (cores), memory: 0 (GB)> with a quota of <GPU: 4, CPU: 0, memory: 0>, fair-share of "
+    "<GPU: 4, CPU: 0, memory: 0> and queue priority of <100>.{0}"
+    "zebrafinch uses <GPU: 0, CPU: 0 (cores), memory: 0 (GB)> with a quota of <GPU: 8, CPU: 0, memory: 0>, fair-share "
+    "of <GPU: 8, CPU: 0, memory: 0> and queue priority of <100>."
+)
+PREEMPTED = "Pod runai-assistant/qwen-1 was preempted by higher priority workload runai-{0}/pg-{1}-0"
+
+
+def test_events_of_ones_own_workload_do_not_name_for_whom_a_pod_had_to_go(
+    cast, hidden, insider, admin, client_of, default_pool
+):
+    """KAI writes names and quota of the other one into its event (`scheduling.verdicts`): so does every version."""
+    workload = cast["workloads"]
+    own = {"cluster": workload.cluster, "node_pool": default_pool, "gpu_deserved": 4}
+    Quota.objects.create(**own, department=cast["departments"], queue_name="research")
+    told = [
+        RECLAIMED.format("\n"), RECLAIMED.format("\\n"), PREEMPTED.format("yellowhammer", "waxwing"),
+        PREEMPTED.format("assistant", "other"),
+    ]  # fmt: skip
+    for number, message in enumerate(told):
+        ClusterEvent.objects.create(
+            cluster=workload.cluster, uid=f"e{number}", name=f"{workload.name}.{number}", resource_version="1",
+            created_at=timezone.now(), namespace=workload.project.namespace, type="Warning", reason="Evict",
+            message=message, involved_kind="PodGroup", involved_name=f"pg-{workload.name}-{number}",
+        )  # fmt: skip
+    paths = [
+        f"/workloads/{workload.pk}/", f"/workloads/{workload.pk}/events/", f"/api/v1/workloads/{workload.pk}/events",
+        f"/api/v1/workloads/{workload.pk}/history",
+    ]  # fmt: skip
+
+    for path in paths:
+        text = content_of(client_of(insider).get(path)).decode()
+        assert [name for name in NAMES if name in text] == [], path
+        assert "preempted by workload of another project" in text
+        assert "higher priority workload of another project" in text
+        assert "workload runai-assistant/pg-other-0" in text
+        assert "research uses" in text
+        assert "another project uses" in text
+        assert "runai-yellowhammer/pg-waxwing-0" in content_of(client_of(admin).get(path)).decode()
+
+
+def test_what_stands_in_the_way_of_a_deletion_is_counted_for_who_may_not_see_it(cast, hidden, client_of):
+    """Custom roles may delete what holds things that they do not let see."""
+    rights = ["department:read", "department:delete", "nodepools:read", "nodepools:delete"]
+    role, keeper, cluster = Role.objects.create(name="Keeper", rights=rights), make_user("keeper"), cast["clusters"]
+    AccessRule.objects.create(
+        user=keeper, role="Keeper", custom_role=role, scope_type=ScopeType.CLUSTER, scope_id=str(cluster.pk),
+        cluster_id=cluster.pk,
+    )  # fmt: skip
+    pool = NodePool.objects.create(cluster=cluster, name="h200", label_key="gpu", label_value="h200", phase="Ready")
+    Workload.objects.update(node_pool=pool)
+    client = client_of(keeper)
+
+    for path, page, what in (
+        (f"org-unit/departments/{hidden['departments'].pk}", f"departments/{hidden['departments'].pk}", "projects: 1"),
+        (f"node-pools/{pool.pk}", f"node-pools/{pool.pk}", "used by: 2"),
+    ):
+        refused = client.delete(f"/api/v1/{path}", headers={"If-Match": "*"})
+        assert refused.status_code == 409
+        assert f"{what} that you may not see" in refused.json()["message"]
+        asked = client.get(f"/{page}/delete/").content.decode()
+        assert "that you may not see" in asked
+        for text in (asked, json.dumps(refused.json())):
+            assert [name for name in ("yellowhammer", "waxwing", "qwen") if name in text] == []
+
+
+def test_a_name_that_is_taken_by_another_department_does_not_say_where(cast, hidden, insider, client_of):
+    source = blueprint("vllm-aggregated").replace("name: vllm-agg", "name: waxwing")
+    body = {"metadata": {"projectId": str(cast["projects"].pk)}, "manifest": documents.load(source)}
+
+    for path in ("/api/v2/workloads", "/api/v2/workloads?dryRun=true", "/api/v1/workloads/preview"):
+        answer = client_of(insider).post(path, json.dumps(body), content_type="application/json")
+        assert "yellowhammer" not in answer.content.decode()
+        assert path.endswith("preview") or answer.status_code == 409
+    form = {"project": str(cast["projects"].pk), "source": source, "view": "yaml", "submit": "1"}
+    page = client_of(insider).post("/workloads/new/", form).content.decode()
+    assert "a graph of this name exists in the cluster" in page
+    assert "yellowhammer" not in page
+
+
+def test_members_are_told_to_who_may_read_access_rules(cast, insider, client_of):
+    reader = make_user(
+        "reader-of-department", VIEWER, ScopeType.DEPARTMENT, cast["departments"].pk, cast["clusters"]
+    )  # fmt: skip
+    pages = [f"/departments/{cast['departments'].pk}/", f"/projects/{cast['projects'].pk}/"]
+
+    for path in pages:
+        assert insider.email in client_of(insider).get(path).content.decode()
+        answer = client_of(reader).get(path)
+        assert (answer.status_code, insider.email in answer.content.decode()) == (200, False)
 
 
 def test_the_audit_log_hides_names_that_its_reader_may_not_know(cast, hidden, insider, admin, actor, client_of):

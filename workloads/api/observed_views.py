@@ -36,6 +36,7 @@ from workloads.api.observed_shapes import (
 )
 from workloads.api.views import find
 from workloads.models import Workload
+from workloads.told_events import told_events
 
 POD_FILTERS = (
     Filter(key="clusterId", label="clusterId", lookup="cluster__id"),
@@ -68,7 +69,8 @@ class WorkloadEventsView(ApiView):
             raise InvalidInput.of("sortOrder", f"{order[:20]!r} is not an order", "asc, desc")
         rows = observed.events_of(workload)
         found, following = paginate(request, rows if order == "desc" else rows.reverse())
-        return Response(EventList(events=[event_shape(row) for row in found], next=following or UNSET))
+        told = told_events(request.user, workload, found)
+        return Response(EventList(events=[event_shape(row) for row in told], next=following or UNSET))
 
 
 class WorkloadHistoryView(ApiView):
@@ -82,7 +84,8 @@ class WorkloadHistoryView(ApiView):
         workload = find(request, workload_id)
         limit, offset = slice_of(request)
         last = offset + limit + 1
-        records = [_event_record(row) for row in observed.events_of(workload)[:last]]
+        told = told_events(request.user, workload, observed.events_of(workload)[:last])
+        records = [_event_record(row) for row in told]
         records = sorted([*records, phase_record(workload)], key=_made_at, reverse=True)[:last]
         following = offset + limit if len(records) == last else None
         return Response(RecordList(records=records[offset : offset + limit], next=following or UNSET))

@@ -29,6 +29,7 @@ from workloads.graph import parse_graph
 from workloads.models import DesiredPhase, Workload
 from workloads.reconcile.preview import rendered_manifest
 from workloads.reconcile.status import asked_of
+from workloads.told_events import told_events
 from workloads.verdicts import is_noise
 from workloads.views.diagnosis import why_context
 from workloads.views.labels import ENGINES, kind_of
@@ -58,7 +59,7 @@ def workload_detail(request: HttpRequest, pk: str) -> HttpResponse:
         "pod_count": pods.paginator.count,
         "drawing": drawing(request.user, workload),
         "other_topology": other_topology(workload),
-        "events": history(workload, 50)[:8],
+        "events": history(request.user, workload, 50)[:8],
     }
     return render(request, "workloads/detail.html", context)
 
@@ -81,7 +82,7 @@ def workload_logs(request: HttpRequest, pk: str) -> HttpResponse:
 def workload_events(request: HttpRequest, pk: str) -> HttpResponse:
     """What the cluster reported about it, and what Muster put right."""
     workload = selectors.workload_of(request.user, pk)
-    context = {**head(request, workload, "events"), "events": history(workload, MAX_EVENTS)}
+    context = {**head(request, workload, "events"), "events": history(request.user, workload, MAX_EVENTS)}
     return render(request, "workloads/events.html", context)
 
 
@@ -245,9 +246,9 @@ def _drawn(workload: Workload, levels: Sequence[str], roles: Sequence[str]) -> D
     return draw(levels, facts, own, roles, (workload.placement or {}).get("domains", ()))
 
 
-def history(workload: Workload, most: int) -> list[dict[str, Any]]:
-    """Its last `most` events and the last repair of drift, newest first."""
-    told = timeline(list(observed.events_of(workload)[:most]))
+def history(user: selectors.Person, workload: Workload, most: int) -> list[dict[str, Any]]:
+    """Its last `most` events, as `user` may read them, and the last repair of drift, newest first."""
+    told = timeline(told_events(user, workload, observed.events_of(workload)[:most]))
     if repair := last_repair(workload.conditions):
         view = condition_view(repair)
         at = view.since or workload.updated_at
