@@ -20,6 +20,8 @@ PREFERRED_PLACEMENT_ANNOTATION = "kai.scheduler/topology-preferred-placement"
 DYNAMO_QUEUE_ANNOTATION = "nvidia.com/kai-scheduler-queue"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 GPU_RESOURCE = "nvidia.com/gpu"
+# KAI's place holders for devices that pods share live here: what they ask for is counted with those pods.
+RESERVATION_NAMESPACE = "kai-resource-reservation"
 
 DEFAULT_NODE_POOL = "default"
 

@@ -12,7 +12,7 @@ from clusters import kinds, wire
 from clusters.kinds import Kind
 from clusters.kube.client import ItemList
 from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
-from clusters.names import GPU_RESOURCE, OWNER_LABEL, QUEUE_LABEL, WORKLOAD_LABEL
+from clusters.names import GPU_RESOURCE, OWNER_LABEL, QUEUE_LABEL, RESERVATION_NAMESPACE, WORKLOAD_LABEL
 from clusters.watcher import rows
 from clusters.watcher.scheduling import SCHEDULER_NAME
 
@@ -92,7 +92,10 @@ def _page_decoder(struct: Any) -> "msgspec.json.Decoder[ItemList[Any]]":
 
 
 def keep_pod(pod: wire.PodObject) -> bool:
-    """Pods that ask for GPUs, belong to a workload, a graph or a queue, or are for KAI's scheduler."""
+    """Pods that ask for GPUs, belong to a workload, a graph or a queue, or are for KAI's scheduler; not its own place
+    holders, which would count a shared device a second time."""
+    if pod.metadata.namespace == RESERVATION_NAMESPACE:
+        return False
     labels = pod.metadata.labels or {}
     if pod.spec is not None and pod.spec.scheduler_name == SCHEDULER_NAME:
         return True

@@ -11,6 +11,7 @@ from django.test import Client
 from clusters import wire
 from clusters.models import Cluster, Node, Pod
 from clusters.watcher import store
+from clusters.watcher.observed import keep_pod
 from clusters.watcher.rows import node_row, pod_row
 from tests.clusters.objects import node, pod
 from tests.clusters.test_watcher import KINDS, ME, batch_of, decoded
@@ -37,6 +38,16 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     manifest["metadata"]["annotations"] = annotations
 
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
+
+
+def test_kais_place_holder_of_a_shared_device_is_not_counted_beside_those_who_share_it() -> None:
+    """Where pods share a device KAI runs a pod of its own that asks for the whole one."""
+    holder = pod("gpu-reservation-n0-abcde", gpus=1)
+    assert keep_pod(decoded(holder, wire.PodObject))
+
+    holder["metadata"]["namespace"] = "kai-resource-reservation"
+
+    assert not keep_pod(decoded(holder, wire.PodObject))
 
 
 @pytest.mark.parametrize("amount", ["99999999999999999999", "1e18", "2147483648"])
