@@ -32,6 +32,8 @@ from scheduling.structs import (
     Snapshot,
 )
 
+ALLOCATE = "allocate"
+
 
 class Actions:
     """Runs one cycle and collects its outcome. ``session``: one that stands already for this snapshot; ``jobs``:
@@ -69,25 +71,28 @@ class Actions:
         for job in self.jobs:
             if job.queue not in self.session.queues.by_name:
                 job.errors.append(verdicts.queue_missing(job.queue))
-        self.allocate()
-        if self.session.config.consolidation:
-            self._evict_for(CONSOLIDATION)
-        self._evict_for(RECLAIM)
-        self._evict_for(PREEMPT)
-        self._evict_stale()
+        runs = self.session.config.runs
+        if runs(ALLOCATE):
+            self.allocate()
+        for action in (CONSOLIDATION, RECLAIM, PREEMPT):
+            if runs(action.lower()):
+                self._evict_for(action)
+        if runs(STALE.lower()):
+            self._evict_stale()
 
     def waiting(self) -> list[Job]:
         """Jobs with pending pods of which enough exist."""
         return [job for job in self.jobs if job.pending and job.root.ready]
 
-    def queue_of(self, jobs: list[Job]) -> JobQueue:
-        """Jobs in the order of their turns."""
+    def queue_of(self, jobs: list[Job], action: str) -> JobQueue:
+        """Jobs in the order of their turns, as many of each queue as the action looks at."""
         session = self.session
-        return JobQueue(session.queues, triple(session.total)).fill(jobs)
+        depth = session.config.queue_depth.get(action.lower())
+        return JobQueue(session.queues, triple(session.total), depth=depth).fill(jobs)
 
     def allocate(self) -> None:
         """Place jobs on what is free, minimums first, then surplus pods one by one."""
-        queue = self.queue_of(self.waiting())
+        queue = self.queue_of(self.waiting(), ALLOCATE)
         rows = self.session.nodes.all_rows
         while queue:
             job = queue.pop()
@@ -120,7 +125,7 @@ class Actions:
     def _evict_for(self, action: str) -> None:
         """Search victims for each waiting job in turn."""
         failed: dict[str, FailedJobs] = {}
-        queue = self.queue_of([job for job in self.waiting() if self._may_evict(job, action)])
+        queue = self.queue_of([job for job in self.waiting() if self._may_evict(job, action)], action)
         while queue:
             job = queue.pop()
             if action == RECLAIM and not self.evicting.may_reclaim(job):

@@ -29,26 +29,27 @@ class DomainTree:
         self.labels = [ROOT, *(level.label for level in topology.levels)]
         self._aliases = {level.alias: level.label for level in topology.levels if level.alias}
         columns = [nodes.label(level.label) for level in topology.levels]
-        count = len(nodes.names)
-        complete = [all(column[row] is not None for column in columns) for row in range(count)]
-        self.valid: Mask = np.array(complete, dtype=bool)
+        self.valid: Mask = np.ones(len(nodes.names), dtype=bool)
+        for column in columns:
+            self.valid &= np.array([value is not None for value in column], dtype=bool)
         self.rows: Rows = np.flatnonzero(self.valid)
         self.ids: list[list[str]] = [[ROOT]]
         self.codes: list[Codes] = [np.where(self.valid, 0, -1).astype(np.intp)]
         self.parents: list[Codes] = [np.zeros(1, dtype=np.intp)]
-        for depth in range(1, len(columns) + 1):
-            self._add_level(columns[:depth])
+        names: list[str] = []
+        for column in columns:
+            values = [column[row] or "" for row in self.rows.tolist()]
+            names = [f"{above}.{value}" for above, value in zip(names, values, strict=True)] if names else values
+            self._add_level(names)
 
-    def _add_level(self, columns: Sequence[list[str | None]]) -> None:
-        names = {row: ".".join(column[row] or "" for column in columns) for row in self.rows.tolist()}
-        ids = sorted(set(names.values()))
+    def _add_level(self, names: Sequence[str]) -> None:
+        """A level by the name of each labelled row's domain."""
+        ids = sorted(set(names))
         position = {domain: code for code, domain in enumerate(ids)}
         codes = np.full(len(self.valid), -1, dtype=np.intp)
+        codes[self.rows] = np.fromiter((position[name] for name in names), np.intp, len(names))
         parents = np.zeros(len(ids), dtype=np.intp)
-        above = self.codes[-1]
-        for row, name in names.items():
-            codes[row] = position[name]
-            parents[position[name]] = above[row]
+        parents[codes[self.rows]] = self.codes[-1][self.rows]
         self.ids.append(ids)
         self.codes.append(codes)
         self.parents.append(parents)
@@ -101,17 +102,15 @@ class Capacity:
 
     ``free[depth]`` is an array by domain code of cpu, memory, gpu, pods: idle + releasing, zero outside
     the domain. ``pods[depth]`` counts the pods that fit, -1 where they are not counted; None when the
-    ratio of sums decides instead. ``leftovers``: what is left of shared GPUs counts too.
+    ratio of sums decides instead. What is left of shared GPUs counts only where pods of less than a device are counted.
     """
 
-    def __init__(self, tree: DomainTree, nodes: NodeTable, top: tuple[int, int], *, leftovers: bool = False) -> None:
+    def __init__(self, tree: DomainTree, nodes: NodeTable, top: tuple[int, int]) -> None:
         self.tree = tree
         self.top = top
         self._nodes = nodes
         self._rows = tree.members(*top)
         self._free = nodes.idle[self._rows] + nodes.releasing[self._rows]
-        if leftovers:
-            self._free = nodes.soon_free(self._rows)
         self.free = [self._sums(depth) for depth in range(len(tree.labels))]
         self.pods: list[NDArray[np.int64]] | None = None
         self._ratios: dict[tuple[int, bytes], NDArray[np.float64]] = {}
@@ -128,7 +127,8 @@ class Capacity:
 
     def count_pods(self, request: Vector, tasks: int) -> None:
         """Count how many pods of this size fit in each domain; pods that ask for nothing always fit."""
-        fitting = pods_per_node(self._free, request, tasks)
+        free = self._nodes.soon_free(self._rows) if 0 < request[GPU] < 1 else self._free
+        fitting = pods_per_node(free, request, tasks)
         self.pods = []
         for depth in range(len(self.tree.labels)):
             size = len(self.tree.ids[depth])

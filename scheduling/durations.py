@@ -1,6 +1,7 @@
 """Go durations (`time.ParseDuration` and its String): the only form that KAI's typed readers understand. Pure."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 UNITS = {
@@ -12,19 +13,25 @@ UNITS = {
     "m": Decimal(60),
     "h": Decimal(3600),
 }
-PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+LONG_UNITS = {**UNITS, "d": Decimal(86_400), "w": Decimal(604_800)}
+PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d|w)")
 
 
-def parse_duration(text: str) -> float:
+def parse_long_duration(text: str) -> float:
+    """The same where days and weeks are understood too: the minimum runtimes of a SchedulingShard."""
+    return parse_duration(text, LONG_UNITS)
+
+
+def parse_duration(text: str, units: Mapping[str, Decimal] = UNITS) -> float:
     """Seconds. Raises ValueError with Go's text."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0.0
     total, position = Decimal(0), 0
     for match in PART.finditer(rest):
-        if match.start() != position:
+        if match.start() != position or match[2] not in units:
             break
-        total += Decimal(match[1]) * UNITS[match[2]]
+        total += Decimal(match[1]) * units[match[2]]
         position = match.end()
     if not rest or position != len(rest):
         raise ValueError(f'time: invalid duration "{text}"')

@@ -14,7 +14,7 @@ from scheduling.resources import DIVIDED, GPU, Triple, triple
 from scheduling.scenarios import Scenario
 from scheduling.search import Search, Solution, Validator, all_placed, split_core, victims_by_job
 from scheduling.session import Session
-from scheduling.state import ACTIVE, FitError, Job, PodSet, Task, total
+from scheduling.state import ACTIVE, FitError, Job, PodSet, Status, Task, total
 
 CONSOLIDATION = "Consolidation"
 RECLAIM = "Reclaim"
@@ -31,6 +31,8 @@ class Evicting:
         self.session = session
         self.placer = placer
         self.chooser: Chooser = placer.chooser
+        self._preempt_runtimes: dict[str, float] = {}
+        self._reclaim_runtimes: dict[tuple[str, str], float] = {}
 
     def hopeless(self, job: Job) -> bool:
         """A pod that no node could hold: no eviction helps; the job's status says so."""
@@ -51,7 +53,8 @@ class Evicting:
         movable = [
             each for each in self.session.jobs.values() if each.group.preemptible and each is not job and each.active
         ]
-        chosen = movable[: self.session.config.max_consolidation_preemptees + 1]
+        most = self.session.config.max_consolidation_preemptees
+        chosen = movable[: most + 1] if most >= 0 else movable
         return self._search(job, lambda: self._queue(chosen), all_placed)
 
     def may_reclaim(self, job: Job) -> bool:
@@ -62,21 +65,24 @@ class Evicting:
         """Take from other queues what they hold beyond their share or quota."""
         reclaimer = self._reclaimer(job)
         queues = self.session.queues
+        givers = {
+            name
+            for name, queue in queues.by_name.items()
+            if queue.leaf and name != job.queue and reclaimer.may_take_from(queue)
+        }
         victims = [
             each
             for each in self.session.jobs.values()
-            if each.queue != job.queue
+            if each.queue in givers
             and each.group.preemptible
             and each.active
-            and each.queue in queues.by_name
-            and reclaimer.may_take_from(queues.by_name[each.queue])
             and (each.elastic or not self._reclaim_protected(job, each))
         ]
         ledger = Ledger(queues, self.session.config.saturation_multiplier)
 
         def validate(scenario: Scenario) -> bool:
             asking = self._reclaimer(scenario.probe.job)
-            return ledger.allows(asking, _lost(scenario)) and self._spares_protected(
+            return ledger.allows(asking, self._lost(scenario)) and self._spares_protected(
                 scenario, lambda each: self._reclaim_protected(job, each)
             )
 
@@ -112,6 +118,24 @@ class Evicting:
         queue = self.session.queues.by_name[job.queue]
         return Reclaimer(queue, quota_to_place(job, real=False), preemptible=job.group.preemptible)
 
+    def _lost(self, scenario: Scenario) -> dict[str, list[Triple]]:
+        """What each queue loses, unit by unit: surplus pods singly, the core of a gang together.
+
+        Pods that have a place again in the same scenario do not count, unless the shard says so.
+        """
+        staying = ACTIVE if self.session.config.consolidating_reclaim else frozenset[Status]()
+        lost: dict[str, list[Triple]] = {}
+        for tasks in victims_by_job(scenario).values():
+            job = tasks[0].job
+            core, surplus = split_core(job, tasks)
+            gone = [task for task in core if task.status not in staying]
+            units = [task.quota for task in surplus if task.status not in staying]
+            if gone:
+                units.append(total(gone))
+            if units:
+                lost.setdefault(job.queue, []).extend(units)
+        return lost
+
     def _spares_protected(self, scenario: Scenario, protected: Callable[[Job], bool]) -> bool:
         """An elastic job in its minimum runtime keeps its minimum."""
         for key, tasks in victims_by_job(scenario).items():
@@ -122,49 +146,31 @@ class Evicting:
         return True
 
     def _preempt_protected(self, victim: Job) -> bool:
-        queue = self.session.queues.by_name.get(victim.queue)
-        runtime = self.session.config.preempt_min_runtime
-        for each in queue.chain() if queue else ():
-            if each.queue.preempt_min_runtime is not None:
-                runtime = each.queue.preempt_min_runtime
-                break
-        return self._protected(victim, runtime)
+        if victim.queue not in self._preempt_runtimes:
+            queue = self.session.queues.by_name.get(victim.queue)
+            runtimes = [each.queue.preempt_min_runtime for each in queue.chain()] if queue else []
+            self._preempt_runtimes[victim.queue] = _first(runtimes, self.session.config.preempt_min_runtime)
+        return self._protected(victim, self._preempt_runtimes[victim.queue])
 
     def _reclaim_protected(self, job: Job, victim: Job) -> bool:
         """The runtime is that of the victim's queue where the hierarchies part, or above it."""
-        queues = self.session.queues.by_name
-        mine, theirs = parting(queues[job.queue], queues[victim.queue])
-        chain = list(theirs.chain())
-        if mine.parent is None and theirs.parent is None:
-            chain = chain[:1]
-        runtime = self.session.config.reclaim_min_runtime
-        for each in chain:
-            if each.queue.reclaim_min_runtime is not None:
-                runtime = each.queue.reclaim_min_runtime
-                break
-        return self._protected(victim, runtime)
+        pair = (job.queue, victim.queue)
+        if pair not in self._reclaim_runtimes:
+            queues = self.session.queues.by_name
+            mine, theirs = parting(queues[job.queue], queues[victim.queue])
+            runtimes = [each.queue.reclaim_min_runtime for each in theirs.chain()]
+            if mine.parent is None and theirs.parent is None:
+                runtimes = runtimes[:1]
+            self._reclaim_runtimes[pair] = _first(runtimes, self.session.config.reclaim_min_runtime)
+        return self._protected(victim, self._reclaim_runtimes[pair])
 
     def _protected(self, victim: Job, runtime: float) -> bool:
         start = victim.group.last_start
         return start is not None and self.session.now < start + runtime
 
 
-def _lost(scenario: Scenario) -> dict[str, list[Triple]]:
-    """What each queue loses, unit by unit: surplus pods singly, the core of a gang together.
-
-    Pods that have a place again in the same scenario do not count.
-    """
-    lost: dict[str, list[Triple]] = {}
-    for tasks in victims_by_job(scenario).values():
-        job = tasks[0].job
-        core, surplus = split_core(job, tasks)
-        gone = [task for task in core if task.status not in ACTIVE]
-        units = [task.quota for task in surplus if task.status not in ACTIVE]
-        if gone:
-            units.append(total(gone))
-        if units:
-            lost.setdefault(job.queue, []).extend(units)
-    return lost
+def _first(runtimes: Sequence[float | None], default: float) -> float:
+    return next((each for each in runtimes if each is not None), default)
 
 
 class FailedJobs:

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from scheduling.durations import parse_duration
+from scheduling.durations import parse_duration, parse_long_duration
 from scheduling.shards import pool_of_labels
 from scheduling.structs import (
     UNLIMITED,
@@ -30,6 +30,7 @@ from scheduling.structs import (
 Object = Mapping[str, Any]
 More = ParamSpec("More")
 Read = TypeVar("Read")
+Setting = TypeVar("Setting")
 
 LAST_START = "kai.scheduler/last-start-timestamp"
 LAST_EVICTION = "kai.scheduler/last-eviction-timestamp"
@@ -85,15 +86,41 @@ def shard_config(shard: Object | None, staleness_grace: float = STALENESS_GRACE)
 @_typed
 def _read_config(shard: Object, staleness_grace: float) -> SchedulerConfig:
     spec = shard.get("spec") or {}
-    placement, runtime = (_mapping(spec, key) for key in ("placementStrategy", "minRuntime"))
+    placement, runtime, args, actions, depth = (
+        _mapping(spec, key) for key in ("placementStrategy", "minRuntime", "args", "actions", "queueDepthPerAction")
+    )
+    given = 1.0 if spec.get("kValue") is None else _float(spec["kValue"])
+    proportion = _arguments(spec, "proportion") or {"kValue": str(given)}
+    minimum = _arguments(spec, "minruntime") or {
+        "defaultPreemptMinRuntime": runtime.get("preemptMinRuntime"),
+        "defaultReclaimMinRuntime": runtime.get("reclaimMinRuntime"),
+    }
     return SchedulerConfig(
-        k_value=_float(spec.get("kValue") or 1.0),
+        k_value=max(_read(float, proportion.get("kValue"), 1.0), 0.0),
         gpu_placement=placement.get("gpu") or "binpack",
         cpu_placement=placement.get("cpu") or "binpack",
-        staleness_grace=staleness_grace,
-        preempt_min_runtime=_runtime(runtime.get("preemptMinRuntime")),
-        reclaim_min_runtime=_runtime(runtime.get("reclaimMinRuntime")),
+        max_consolidation_preemptees=_read(int, args.get("max-consolidation-preemptees"), 16),
+        staleness_grace=_read(parse_duration, args.get("default-staleness-grace-period"), staleness_grace),
+        preempt_min_runtime=_runtime(minimum.get("defaultPreemptMinRuntime")),
+        reclaim_min_runtime=_runtime(minimum.get("defaultReclaimMinRuntime")),
+        saturation_multiplier=max(_read(float, proportion.get("relcaimerSaturationMultiplier"), 1.0), 1.0),
+        consolidating_reclaim=args.get("allow-consolidating-reclaim") != "false",
+        off=tuple(sorted(name for name in actions if _mapping(actions, name).get("enabled") is False)),
+        queue_depth={name: int(most) for name, most in depth.items() if most > 0},
     )
+
+
+def _arguments(spec: Object, plugin: str) -> Object:
+    """Arguments of a plugin; where there are any they stand for all that the shard says of it elsewhere."""
+    return _mapping(_mapping(_mapping(spec, "plugins"), plugin), "arguments")
+
+
+def _read(read: Callable[[str], Setting], text: str | None, default: Setting) -> Setting:
+    """A setting written as a text; the default where there is none, or one that KAI cannot read."""
+    try:
+        return default if text is None else read(text)
+    except ValueError:
+        return default
 
 
 def _mapping(spec: Object, key: str) -> Object:
@@ -295,7 +322,5 @@ def _duration(obj: Object, text: str | None) -> float | None:
 
 
 def _runtime(text: str | None) -> float:
-    try:
-        return parse_duration(text) if text else 0.0
-    except ValueError:
-        return 0.0
+    """A minimum runtime of a shard, in which days and weeks may stand; 0 for none, a negative one and an unreadable."""
+    return max(_read(parse_long_duration, text or None, 0.0), 0.0)

@@ -4,7 +4,7 @@ KAI keeps heaps that are put right only at their top, and only where something w
 a department compares with may therefore be a job that is no longer its best one. This copies that.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from scheduling.gangs import quota_to_place
@@ -15,6 +15,7 @@ from scheduling.state import Job
 Item = TypeVar("Item")
 
 Rank = tuple[int, int, float, str]
+Amounts = list[float]
 NOTHING: Triple = (0.0, 0.0, 0.0)
 
 
@@ -81,6 +82,8 @@ class _Node:
         self.queue = queue
         self.parent: _Node | None = None
         self.stale = False
+        self.contender: Contender | None = None
+        """How it stands in comparisons; kept for victims alone, until something is pushed or popped below."""
         self.jobs: Heap[Job] | None = None
         self.children: Heap[_Node] | None = None
 
@@ -93,20 +96,53 @@ class _Node:
 class JobQueue:
     """Jobs in the order in which an action takes them; for victims everything is turned around."""
 
-    def __init__(self, queues: QueueTree, total: Triple, *, victims: bool = False) -> None:
+    def __init__(self, queues: QueueTree, total: Triple, *, victims: bool = False, depth: int | None = None) -> None:
+        """``depth``: so many jobs of a queue are kept."""
         self._queues = queues
         self._total = total
         self._victims = victims
+        self._depth = depth
         self._nodes: dict[str, _Node] = {}
         self._roots: Heap[_Node] = Heap(self._node_before)
-        self._popped: dict[str, list[Job]] = {}
+        self._popped: dict[str, Amounts] = {}
+        """What the popped victims of a queue hold."""
         self._ranks: dict[int, Rank] = {}
+        self._standings: dict[str, Standing] = {}
 
     def fill(self, jobs: Iterable[Job]) -> "JobQueue":
         """Add jobs; those of missing or inner queues are left out."""
-        for job in jobs:
-            self.push(job)
+        if self._victims:
+            self._fill_sorted(jobs)
+        else:
+            for job in jobs:
+                self.push(job)
         return self
+
+    def _fill_sorted(self, jobs: Iterable[Job]) -> None:
+        """Add many victims at once: what stands sorted is a heap already. Only the best one so far of each queue
+        stands for it while others are linked, as if all were pushed one after the other."""
+        found: dict[str, list[Job]] = {}
+        for job in jobs:
+            node = self._nodes.get(job.queue)
+            if node is None or node.jobs is None:
+                self.push(job)
+                found[job.queue] = [job]
+                continue
+            self._ranks[id(job)] = job_rank(job)
+            found[job.queue].append(job)
+            if self._job_before(job, node.jobs.items[0]):
+                node.jobs.items[0] = job
+                _mark(node)
+        for name, own in found.items():
+            node = self._nodes.get(name)
+            if node is not None and node.jobs is not None:
+                node.jobs.items = sorted(own, key=lambda job: self._ranks[id(job)], reverse=True)
+
+    def jobs(self) -> Iterator[Job]:
+        """All jobs that wait here, in no order."""
+        for node in self._nodes.values():
+            if node.jobs is not None:
+                yield from node.jobs.items
 
     def copy(self) -> "JobQueue":
         """The same queue, to be taken from separately."""
@@ -125,7 +161,7 @@ class JobQueue:
                 below = [twins[each.queue.name] for each in node.children.items]
                 twins[name].children = Heap(other._node_before, below)
         other._roots.items = [twins[each.queue.name] for each in self._roots.items]
-        other._popped = {name: jobs.copy() for name, jobs in self._popped.items()}
+        other._popped = {name: held.copy() for name, held in self._popped.items()}
         return other
 
     def __bool__(self) -> bool:
@@ -145,6 +181,8 @@ class JobQueue:
         if self._victims:
             self._ranks[id(job)] = job_rank(job)
         node.jobs.push(job)
+        if self._depth is not None and len(node.jobs.items) > self._depth:
+            node.jobs.items.pop()  # KAI too drops what stands last in the heap, which need not be the worst.
         if new:
             self._link(node)
         _mark(node)
@@ -173,7 +211,9 @@ class JobQueue:
         assert node.jobs is not None  # noqa: S101 (a leaf has them)
         job = node.jobs.pop()
         if self._victims:
-            self._popped.setdefault(node.queue.name, []).append(job)
+            popped = self._popped.setdefault(node.queue.name, [0.0, 0.0, 0.0])
+            for index in DIVIDED:
+                popped[index] += job.allocated[index]
         self._clean(node)
         return job
 
@@ -206,64 +246,68 @@ class JobQueue:
             return not self._victims
         if not right.size:
             return self._victims
-        before = queue_before(
-            Contender(left.queue, *self._best(left)), Contender(right.queue, *self._best(right)), self._total
-        )
+        before = queue_before(self._contender(left), self._contender(right))
         return not before if self._victims else before
 
-    def _best(self, node: _Node) -> tuple[Job | None, Sequence[Job]]:
-        while node.children is not None:
-            node = node.children.items[0]
-        assert node.jobs is not None  # noqa: S101 (a leaf has them)
-        job = node.jobs.items[0]
-        if self._victims:
-            return None, [*self._popped.get(node.queue.name, ()), job]
-        return job, ()
+    def _contender(self, node: _Node) -> "Contender":
+        """A queue with its best job; for victims with what it would lose, beside what was popped already. Its queue
+        holds the same whenever victims are compared: what was tried meanwhile is undone by then."""
+        if node.contender is not None:
+            return node.contender
+        leaf = node
+        while leaf.children is not None:
+            leaf = leaf.children.items[0]
+        assert leaf.jobs is not None  # noqa: S101 (a leaf has them)
+        job = leaf.jobs.items[0]
+        if not self._victims:
+            request = quota_to_place(job, real=False)
+            return Contender(Standing(node.queue, request, self._total), request)
+        name = node.queue.name
+        if name not in self._standings:
+            self._standings[name] = Standing(node.queue, NOTHING, self._total)
+        popped = self._popped.get(leaf.queue.name, NOTHING)
+        lost = [-(popped[index] + job.allocated[index]) for index in DIVIDED]
+        node.contender = Contender(self._standings[name], lost)
+        return node.contender
 
 
 def _mark(node: _Node | None) -> None:
     while node is not None:
         node.stale = True
+        node.contender = None
         node = node.parent
 
 
-class Contender:
-    """A queue in a comparison, with the job that waits or the victims that it would lose."""
+class Standing:
+    """How a queue stands to its shares with a request on top, whatever else is compared."""
 
-    def __init__(self, queue: QueueState, job: Job | None, victims: Sequence[Job]) -> None:
+    def __init__(self, queue: QueueState, request: Triple, total: Triple) -> None:
         self.queue = queue
-        self.request = quota_to_place(job, real=False) if job is not None else NOTHING
-        lost = [sum(victim.allocated[index] for victim in victims) for index in DIVIDED]
-        self.change = [self.request[index] - lost[index] for index in DIVIDED]
-
-    def wastes(self) -> bool:
-        """Uses, with the job, a resource of which it has no allocatable share."""
-        queue = self.queue
-        return any(
-            queue.allocatable(index) == 0 and queue.allocated[index] + self.request[index] > 0 for index in DIVIDED
-        )
+        self.total = total
+        self.shares = [queue.allocatable(index) for index in DIVIDED]
+        wastes = any(self.shares[index] == 0 and queue.allocated[index] + request[index] > 0 for index in DIVIDED)
+        self.first = (queue.over_fair(), not queue.fits_deserved(request), -queue.queue.priority, wastes)
+        self.alone = queue.dominant_share(total, NOTHING)
 
 
-def queue_before(left: Contender, right: Contender, total: Triple) -> bool:
+class Contender:
+    """A queue in a comparison, with what it would hold more."""
+
+    def __init__(self, standing: Standing, change: Sequence[float]) -> None:
+        self.standing = standing
+        self.rank = (*standing.first, standing.queue.dominant_share(standing.total, change), standing.alone)
+
+
+def queue_before(left: Contender, right: Contender) -> bool:
     """Whether the left queue's turn comes first (KAI's ``queue_order``)."""
-    a, b = left.queue, right.queue
-    for first, second in (
-        (a.over_fair(), b.over_fair()),
-        (not a.fits_deserved(left.request), not b.fits_deserved(right.request)),
-        (-a.queue.priority, -b.queue.priority),
-        (left.wastes(), right.wastes()),
-        (a.dominant_share(total, left.change), b.dominant_share(total, right.change)),
-        (a.dominant_share(total, NOTHING), b.dominant_share(total, NOTHING)),
-    ):
-        if first != second:
-            return first < second
-    smaller = _smaller_share(a, b)
-    return a.queue.created < b.queue.created if smaller == 0 else smaller < 0
+    if left.rank != right.rank:
+        return left.rank < right.rank
+    a, b = left.standing, right.standing
+    smaller = _smaller_share(a.shares, b.shares)
+    return a.queue.queue.created < b.queue.queue.created if smaller == 0 else smaller < 0
 
 
-def _smaller_share(a: QueueState, b: QueueState) -> int:
-    left = [a.allocatable(index) for index in DIVIDED]
-    right = [b.allocatable(index) for index in DIVIDED]
+def _smaller_share(left: Sequence[float], right: Sequence[float]) -> int:
     left_within = all(within(x, y) for x, y in zip(left, right, strict=True))
     right_within = all(within(y, x) for x, y in zip(left, right, strict=True))
     return int(right_within) - int(left_within)

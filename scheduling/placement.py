@@ -1,6 +1,6 @@
 """Placing a gang: subgroup by subgroup, domain by domain, pod by pod (KAI's allocate and topology code)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ Group = SubGroupSet | PodSet
 
 MANY_PODS = 8
 MANY_NODES = 64
-NodeSets = list[Rows]
+NodeSets = Iterable[Rows]
 
 
 class Placer:
@@ -164,10 +164,9 @@ class _Constrained:
         self.tree = tree
         self.required = tree.level(group.constraint.required)
         self.preferred = tree.level(group.constraint.preferred)
-        self.requests = np.stack([task.request for task in tasks])
+        self.requests = np.stack([_counted(task) for task in tasks])
         self.request: Vector = self.requests.sum(axis=0)
         self.count = len(tasks)
-        self.sharing = any(task.share is not None for task in tasks)
         self.names = {task.podset.name for task in tasks}
 
     def node_sets(self, rows: Rows) -> NodeSets:
@@ -175,7 +174,7 @@ class _Constrained:
         tree = self.tree
         valid = rows[tree.valid[rows]]
         top = tree.common(valid, self.preferred)
-        capacity = Capacity(tree, self.placer.session.nodes, top, leftovers=self.sharing)
+        capacity = Capacity(tree, self.placer.session.nodes, top)
         if same_kind(self.requests):
             capacity.count_pods(self.requests.max(axis=0), self.count)
         if self._misfit(capacity, *top) is not None:
@@ -191,7 +190,7 @@ class _Constrained:
         allowed = np.zeros(len(tree.valid), dtype=bool)
         allowed[valid] = True
         members = (tree.members(depth, code) for depth, code in candidates)
-        return [member[allowed[member]] for member in members]
+        return (member[allowed[member]] for member in members)
 
     def _candidates(self, capacity: Capacity, order: SortedTree) -> list[tuple[int, int]]:
         depths = self._depths()
@@ -290,6 +289,15 @@ class _Constrained:
                 by_code[code] = np.floor(place / len(domains) * 10) * 100000.0
             scores[inside] = by_code[tree.codes[depth][inside]]
         self.placer.keep_scores(self.group.name, scores)
+
+
+def _counted(task: Task) -> Vector:
+    """What a domain is asked for: of pods that ask for GPU memory no GPU, as KAI's vectors have none for them."""
+    if task.share is None or not task.share.memory_mib:
+        return task.request
+    request = task.request.copy()
+    request[GPU] = 0.0
+    return request
 
 
 def _podsets(group: Group) -> Iterator[PodSet]:

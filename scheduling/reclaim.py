@@ -124,7 +124,7 @@ class Ledger:
                 continue
             mine = saturation(holds[index], queue.fair[index])
             theirs = saturation(self.remaining[sibling.name][index], sibling.fair[index])
-            if mine > 1 and mine * self._multiplier >= theirs:
+            if mine > 1 and sibling.fair[index] > 0 and mine * self._multiplier >= theirs:
                 return False
         return True
 

@@ -4,6 +4,7 @@ A node's GPU column counts whole devices. The first pod on a device takes it who
 pods use what is left of the device, which the column does not show.
 """
 
+import math
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -155,13 +156,16 @@ def share_of(pod: Pod) -> Share | None:
 
 
 def counted_as(least_memory: float) -> Callable[[Pod], Pod]:
-    """Give a sharing pod the GPU amount that queues count: its part of the smallest device there is."""
+    """Give a sharing pod the GPU amount that queues count: its fraction in hundredths (0.125 is 0.13), of an amount
+    of memory its part of the smallest device there is."""
 
     def counted(pod: Pod) -> Pod:
         share = share_of(pod)
         if share is None:
             return pod
         amount = share.of(least_memory) * share.devices
+        if share.fraction:
+            amount = math.floor(share.fraction * 100 + 0.5) * share.devices / 100
         return msgspec.structs.replace(pod, requests=msgspec.structs.replace(pod.requests, gpu=amount))
 
     return counted

@@ -228,12 +228,20 @@ class SchedulerConfig(msgspec.Struct, frozen=True, gc=False):
     saturation_multiplier: float = 1.0
     search_budget: int = 20_000
     """Bound of the eviction searches of one cycle, in victims tried; KAI bounds them by time."""
+    consolidating_reclaim: bool = True
+    """Whether those who get another place by the same decision count as not reclaimed."""
+    off: tuple[str, ...] = ()
+    """Actions that are switched off, in small letters as a SchedulingShard names them."""
+    queue_depth: Mapping[str, int] = {}
+    """So many jobs of each queue an action looks at, by its name; all of them where it has none."""
 
-    @property
-    def consolidation(self) -> bool:
-        """Consolidation runs only when both resources are packed and it may move somebody."""
-        packed = self.gpu_placement == "binpack" and self.cpu_placement == "binpack"
-        return packed and self.max_consolidation_preemptees > 0
+    def runs(self, action: str) -> bool:
+        """Whether an action takes part; consolidation only where both resources are packed and it may move somebody."""
+        if action == "consolidation":
+            packed = self.gpu_placement == "binpack" and self.cpu_placement == "binpack"
+            if not packed or self.max_consolidation_preemptees == 0:
+                return False
+        return action not in self.off
 
 
 class QueueDetails(msgspec.Struct, frozen=True, gc=False):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from clusters.kinds import (
@@ -122,6 +123,38 @@ def test_a_shard_that_cannot_be_read_is_named_and_its_pool_has_kais_own_settings
     assert seen.config == SchedulerConfig()
     [text] = [text for text in seen.unreadable if text.startswith("SchedulingShard b: ")]
     assert said in text
+
+
+def test_what_a_shard_sets_is_read() -> None:
+    """Arguments of a plugin stand for all that the shard says of it elsewhere; days are understood there only."""
+    spec = {
+        "kValue": 0,
+        "minRuntime": {"preemptMinRuntime": "1d", "reclaimMinRuntime": "-5m"},
+        "args": {
+            "max-consolidation-preemptees": "-1",
+            "default-staleness-grace-period": "5m",
+            "allow-consolidating-reclaim": "false",
+        },
+        "actions": {"preempt": {"enabled": False}, "reclaim": {"priority": 600}},
+        "queueDepthPerAction": {"allocate": 5, "reclaim": 0},
+    }
+    read = SchedulerConfig(
+        k_value=0.0,
+        max_consolidation_preemptees=-1,
+        staleness_grace=300.0,
+        preempt_min_runtime=86_400.0,
+        consolidating_reclaim=False,
+        off=("preempt",),
+        queue_depth={"allocate": 5},
+    )
+    assert shard_config({"metadata": {"name": "b"}, "spec": spec}) == read
+
+    arguments = {"relcaimerSaturationMultiplier": "1.5"}
+    plugins = {"proportion": {"arguments": arguments}, "minruntime": {"arguments": {"defaultReclaimMinRuntime": "2m"}}}
+    replaced = msgspec.structs.replace(
+        read, k_value=1.0, saturation_multiplier=1.5, preempt_min_runtime=0.0, reclaim_min_runtime=120.0
+    )
+    assert shard_config({"metadata": {"name": "b"}, "spec": {**spec, "plugins": plugins}}) == replaced
 
 
 def test_a_shard_whose_spec_is_no_mapping_is_no_pool(cluster: Cluster) -> None:

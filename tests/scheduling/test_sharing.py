@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scheduling.cycle import run_cycle
 from scheduling.golden import after
-from scheduling.structs import Pod, Snapshot
+from scheduling.structs import Pod, Snapshot, TopologyConstraint
 from tests.scheduling.build import Cluster, node, queue
 
 
@@ -117,6 +117,38 @@ def test_a_limit_holds_for_fractions(limit: float) -> None:
     result = run_cycle(cluster.snapshot())
 
     assert len(result.bound) == int(limit / 0.5)
+
+
+def test_a_fraction_counts_in_hundredths() -> None:
+    """Eight eighths fill a device; queues count 0.13 for each, of which seven are within a limit of 1."""
+    cluster = Cluster(node("n0", 1), queues=(queue("q", limit=1.0),))
+    for index in range(8):
+        cluster.gang(f"g{index}", 0.0, pod={"gpu_fraction": 0.125})
+
+    result = run_cycle(cluster.snapshot())
+
+    assert len(result.bound) == 7
+    assert "currently 0.91 GPUs allocated and workload requested 0.13 GPUs" in result.conditions["default/g7"].message
+
+
+RACK = TopologyConstraint("topo", "rack", "rack")
+
+
+def test_what_is_left_of_shared_devices_is_no_free_room_of_a_domain() -> None:
+    """Both racks have one free device; r0 beside it most of a shared one. They are equally full: r0 by its name."""
+    cluster = Cluster(node("a", 2, "z.r0"), node("b", 1, "z.r1"))
+    cluster.gang("old", 0.0, on=("a",), pod={"gpu_fraction": 0.1, "gpu_groups": ("device",)})
+    cluster.gang("new", 0.0, pod={"gpu_fraction": 0.5}, topology=RACK)
+
+    assert run_cycle(cluster.snapshot()).bound == {"default/new-0": "a"}
+
+
+def test_pods_by_memory_are_not_counted_against_a_domains_devices() -> None:
+    """Four pods of 30 GB share the two devices of 80 GB; by the pool's smallest device each would be 3/4 of one."""
+    cluster = Cluster(node("a", 2, "z.r0", gpu_memory_mib=80_000), node("b", 1, "z.r1", gpu_memory_mib=40_000))
+    cluster.gang("g", 0.0, 0.0, 0.0, 0.0, pod={"gpu_memory_mib": 30_000}, topology=RACK)
+
+    assert set(run_cycle(cluster.snapshot()).bound.values()) == {"a"}
 
 
 @st.composite
