@@ -37,7 +37,7 @@ ALLOCATE = "allocate"
 
 class Actions:
     """Runs one cycle and collects its outcome. ``session``: one that stands already for this snapshot; ``jobs``:
-    those that take part and are reported, all where none are named."""
+    those that take part and are reported, all where none are named (calm ones have no part in it)."""
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class Actions:
     ) -> None:
         self.session = Session(snapshot, config) if session is None else session
         self.jobs: Collection[Job] = self.session.jobs.values() if jobs is None else jobs
+        self.taking: Collection[Job] = list(self.session.restless.values()) if jobs is None else jobs
         self.placer = Placer(self.session)
         self.bound: dict[str, str] = {}
         self.gpu_groups: dict[str, tuple[str, ...]] = {}
@@ -68,7 +69,7 @@ class Actions:
 
     def act(self) -> None:
         """All actions: who is bound, promised a place, evicted."""
-        for job in self.jobs:
+        for job in self.taking:
             if job.queue not in self.session.queues.by_name:
                 job.errors.append(verdicts.queue_missing(job.queue))
         runs = self.session.config.runs
@@ -82,7 +83,7 @@ class Actions:
 
     def waiting(self) -> list[Job]:
         """Jobs with pending pods of which enough exist."""
-        return [job for job in self.jobs if job.pending and job.root.ready]
+        return [job for job in self.taking if job.pending and job.root.ready]
 
     def queue_of(self, jobs: list[Job], action: str) -> JobQueue:
         """Jobs in the order of their turns, as many of each queue as the action looks at."""
@@ -200,7 +201,7 @@ class Actions:
     def _evict_stale(self) -> None:
         """Gangs that run below their minimum for longer than the grace lose their remaining pods."""
         session = self.session
-        for job in self.jobs:
+        for job in self.taking:
             if not job.stale:
                 continue
             since = session.now if job.group.stale_since is None else job.group.stale_since

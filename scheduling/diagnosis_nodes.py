@@ -61,7 +61,7 @@ def _no_runtime(scene: Scene) -> Scene:
 def ahead(scene: Scene) -> Iterator[Obstacle]:
     """Others wait too and come first."""
     queues = scene.session.queues.by_name
-    jobs = scene.session.jobs.values()
+    jobs = scene.session.restless.values()
     rivals = sorted(job.key for job in jobs if job.pending and job.key != scene.key and job.queue in queues)
     if rivals:
         names = {"groups": ", ".join(rivals[:MOST_NAMED])}

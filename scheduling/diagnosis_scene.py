@@ -54,12 +54,15 @@ class Scene:
     unhealthy: Mapping[str, float] = field(default_factory=dict)
     effort: int = 24
     """So many ends of others, and as many remedies, are tried at most."""
+    origin: "Scene | None" = field(default=None, compare=False, repr=False)
+    """The scene that this one is a change of; the sessions of both have in common what does not differ."""
 
     @cached_property
     def group(self) -> PodGroup:
         """The pod group. Raises KeyError when the snapshot has none of this key."""
+        namespace, _, name = self.key.partition("/")
         for group in self.snapshot.podgroups:
-            if group.key == self.key:
+            if group.name == name and group.namespace == namespace:
                 return group
         raise KeyError(self.key)
 
@@ -79,7 +82,8 @@ class Scene:
     def _session(self) -> Session:
         own = msgspec.structs.replace(self.group, backed_off=False)
         groups = tuple(own if group is self.group else group for group in self.shard.podgroups)
-        return Session(msgspec.structs.replace(self.shard, podgroups=groups), self.config)
+        like = self.origin.session if self.origin is not None else None
+        return Session(msgspec.structs.replace(self.shard, podgroups=groups), self.config, like=like)
 
     @cached_property
     def placer(self) -> Placer:
@@ -126,20 +130,20 @@ class Scene:
             return None
         own = {task.key for task in job.tasks()}
         nodes = {key: name for key, name in {**actions.pipelined, **actions.bound}.items() if key in own}
-        owner = {pod.key: pod.podgroup for pod in self.shard.pods}
         evicted = actions.evicted.values()
-        gone = {owner[each.pod] for each in evicted if not each.moved_to} - {self.key}
-        moved = {owner[each.pod] for each in evicted if each.moved_to} - gone - {self.key}
+        gone = {each.podgroup for each in evicted if not each.moved_to} - {self.key}
+        moved = {each.podgroup for each in evicted if each.moved_to} - gone - {self.key}
         waits = any(task.status is Status.PIPELINED for task in job.tasks())
         return Outcome(nodes, tuple(sorted(gone)), tuple(sorted(moved)), waits)
 
     def with_snapshot(self, **changes: Any) -> "Scene":
         """The scene with parts of the snapshot replaced."""
-        return replace(self, snapshot=msgspec.structs.replace(self.snapshot, **changes))
+        snapshot = msgspec.structs.replace(self.snapshot, **changes)
+        return replace(self, snapshot=snapshot, origin=self.origin or self)
 
     def with_config(self, config: SchedulerConfig) -> "Scene":
         """The scene under other settings of the scheduler."""
-        return replace(self, config=config)
+        return replace(self, config=config, origin=self.origin or self)
 
     def with_unhealthy(self, unhealthy: Mapping[str, float]) -> "Scene":
         """The scene with other devices that cannot be allocated."""
@@ -148,7 +152,7 @@ class Scene:
     def with_group(self, **changes: Any) -> "Scene":
         """The scene with the group changed."""
         changed = msgspec.structs.replace(self.group, **changes)
-        groups = tuple(changed if group.key == self.key else group for group in self.snapshot.podgroups)
+        groups = tuple(changed if group is self.group else group for group in self.snapshot.podgroups)
         return self.with_snapshot(podgroups=groups)
 
     def with_own_pods(self, change: Callable[[Pod], Pod]) -> "Scene":
@@ -177,7 +181,8 @@ class Scene:
         """The scene after these pod groups (or pods that have none) have ended."""
         gone = set(groups)
         pods = tuple(pod for pod in self.snapshot.pods if (pod.podgroup or pod.key) not in gone)
-        kept = tuple(group for group in self.snapshot.podgroups if group.key not in gone)
+        names = {tuple(key.split("/", 1)) for key in gone}
+        kept = tuple(group for group in self.snapshot.podgroups if (group.namespace, group.name) not in names)
         return self.with_snapshot(pods=pods, podgroups=kept)
 
     def pool_labels(self) -> dict[str, str]:

@@ -6,12 +6,13 @@ Rows are sorted by node name in byte order, so the lowest row wins every tie, as
 import operator
 from collections import deque
 from collections.abc import Sequence
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scheduling.neighbours import Neighbours
-from scheduling.resources import GPU, vector
+from scheduling.resources import CPU, GPU, MEMORY, PODS
 from scheduling.selectors import HARD_EFFECTS, matches_affinity, untolerated
 from scheduling.sharing import DEFAULT_MEMORY_MIB, SharedGpus
 from scheduling.state import FitSignature, Task
@@ -40,8 +41,10 @@ class Fleet:
         self.row = {name: index for index, name in enumerate(self.names)}
         count = len(self.nodes)
         self.allocatable = np.zeros((count, 4))
-        for index, node in enumerate(self.nodes):
-            self.allocatable[index] = vector(node.allocatable, float(node.pods))
+        for column, name in ((CPU, "cpu"), (MEMORY, "memory"), (GPU, "gpu")):
+            amounts = (getattr(node.allocatable, name) for node in self.nodes)
+            self.allocatable[:, column] = np.fromiter(amounts, np.float64, count)
+        self.allocatable[:, PODS] = np.fromiter((node.pods for node in self.nodes), np.float64, count)
         self.memory = np.array([float(node.gpu_memory_mib) or DEFAULT_MEMORY_MIB for node in self.nodes], dtype=float)
         self.usable: Mask = np.array([node.ready and not node.unschedulable for node in self.nodes], dtype=bool)
         self.all_rows: Rows = np.arange(count)
@@ -90,15 +93,17 @@ class Fleet:
 
 
 _recent: deque[Fleet] = deque(maxlen=4)
+_recent_lock = Lock()
 
 
 def fleet_of(nodes: Sequence[Node]) -> Fleet:
-    """The fleet of these nodes: the one of an earlier cycle if the node objects are still the same."""
-    for fleet in tuple(_recent):
-        if fleet.is_of(nodes):
-            return fleet
-    fleet = Fleet(nodes)
-    _recent.append(fleet)
+    """The fleet of these nodes: the one of an earlier cycle if the node objects are still the same. Those used last
+    stay."""
+    fleet = next((each for each in tuple(_recent) if each.is_of(nodes)), None) or Fleet(nodes)
+    with _recent_lock:
+        if fleet in _recent:
+            _recent.remove(fleet)
+        _recent.append(fleet)
     return fleet
 
 

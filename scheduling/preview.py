@@ -16,7 +16,6 @@ from scheduling.actions import Actions
 from scheduling.preview_structs import Gang, GangPreview, Preview, QueueAfter, Verdict
 from scheduling.preview_trial import Trial
 from scheduling.session import Session
-from scheduling.state import DEFAULT_PODSET, Job
 from scheduling.structs import SchedulerConfig, Snapshot
 from scheduling.undoing import Amounts, can_be_undone, collector_paused, undo
 
@@ -103,8 +102,7 @@ class PreparedShard:
     def _about_to_move(self) -> frozenset[str]:
         """The waiting gangs that take part, and the stale ones."""
         session = self._session
-        restless = [job for job in session.jobs.values() if not _is_calm(job)]
-        waiting = [job for job in restless if job.pending or job.gated or job.stale]
+        waiting = [job for job in session.restless.values() if job.pending or job.gated or job.stale]
         if len(waiting) <= MANY_WAITING:
             return frozenset(job.key for job in waiting)
         result = Actions(self.snapshot, self.config, session=session, jobs=waiting).run()
@@ -130,9 +128,3 @@ def _with_gangs(snapshot: Snapshot, gangs: Sequence[Gang]) -> Snapshot:
 
 def _joined(before: QueueAfter, after: QueueAfter) -> QueueAfter:
     return msgspec.structs.replace(after, before=before.before)
-
-
-def _is_calm(job: Job) -> bool:
-    """A plain gang all of whose pods run, as many as its minimum."""
-    podset = job.podsets.get(DEFAULT_PODSET)
-    return podset is not None and podset.make_tasks is not None and podset.active >= podset.min_available

@@ -39,7 +39,7 @@ class Trial:
             tasks = [Task(counted(pod), Status.GATED if pod.gated else Status.PENDING, -1) for pod in pods]
             for task in tasks:
                 job.add(task)
-            self.session.jobs[job.key] = job
+            self.session.admit(job)
             if not gang.waits_for:
                 self.session.queues.ask(job.queue, total(task for task in tasks if task not in job.invalid))
         self._divide()
@@ -47,7 +47,7 @@ class Trial:
     def dismiss(self) -> None:
         """Take them out again, once everything else is undone."""
         for gang in self.gangs:
-            self.session.jobs.pop(gang.group.key, None)
+            self.session.dismiss(gang.group.key)
         for job in self.moving:
             job.errors.clear()
             job.task_errors.clear()

@@ -5,6 +5,7 @@ first generator tries only what shares a node with the latest victim, the second
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,9 +148,21 @@ class _Accumulator:
         """Stop at every state that the filters let pass, the recorded victims alone first."""
         if self._valid():
             yield
-        while self.queue:
+        while self.queue and self._could_pass:
             if self.advance() and self._valid():
                 yield
+
+    @cached_property
+    def _could_pass(self) -> bool:
+        """Whether the filters might let any state pass: not where the largest ask finds no holder even when everybody
+        in the queue is gone."""
+        free = self.free.copy()
+        for job in self.queue.jobs():
+            for task in job.tasks():
+                if task.node >= 0:
+                    free[task.node] += task.request[GPU]
+        asked = [(self._required, free), *((required, _sums(codes, free)) for codes, required in self._grouped)]
+        return all(holders.max(initial=0.0) >= required[0] for required, holders in asked if required)
 
     def _valid(self) -> bool:
         return self._selectors_met() and self._domains_suffice() and first_fit(self._required, self.free)
@@ -163,12 +176,7 @@ class _Accumulator:
         return True
 
     def _domains_suffice(self) -> bool:
-        for codes, required in self._grouped:
-            labelled = codes >= 0
-            sums: Amounts = np.bincount(codes[labelled], weights=self.free[labelled]).astype(np.float64)
-            if not first_fit(required, sums):
-                return False
-        return True
+        return all(first_fit(required, _sums(codes, self.free)) for codes, required in self._grouped)
 
 
 def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[Codes, list[float]]]:
@@ -193,6 +201,13 @@ def _codes(column: Sequence[str | None]) -> Codes:
     """A number per distinct label value, -1 where there is none."""
     known: dict[str, int] = {}
     return np.array([known.setdefault(value, len(known)) if value else -1 for value in column], dtype=np.intp)
+
+
+def _sums(codes: Codes, free: Amounts) -> Amounts:
+    """What is free in each domain."""
+    labelled = codes >= 0
+    sums: Amounts = np.bincount(codes[labelled], weights=free[labelled]).astype(np.float64)
+    return sums
 
 
 def first_fit(required: Sequence[float], free: Amounts) -> bool:

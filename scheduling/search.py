@@ -42,7 +42,7 @@ class Search:
         self.tasks = tasks_to_place(job, real=False)
         self._failed: set[tuple[tuple[str, ...], ...]] = set()
         self._feasible = self._feasible_rows()
-        self._waiting: dict[str, Job] = {key: each for key, each in self.session.jobs.items() if each.pending}
+        self._waiting: dict[str, Job] = {key: each for key, each in self.session.restless.items() if each.pending}
         self._recorded: Solution | None = None
         self._spare = 0
 

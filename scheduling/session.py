@@ -1,6 +1,6 @@
 """The state of one cycle: nodes, queues and jobs built from a snapshot, and a journal to undo attempts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scheduling.gangs import job_of
 from scheduling.neighbours import Neighbours
 from scheduling.nodes import NodeTable
+from scheduling.pod_columns import columns_of
 from scheduling.queues import QueueTree
 from scheduling.resources import DIVIDED, GPU, Triple, from_triple
 from scheduling.sharing import Hold, counted_as, share_of
 from scheduling.state import COUNTED, DEFAULT_PODSET, Job, Status, Task, pod_order
-from scheduling.structs import FINISHED, Pod, PodGroup, Resources, SchedulerConfig, Snapshot
+from scheduling.structs import Pod, PodGroup, Resources, SchedulerConfig, Snapshot
 
 Entry = Callable[[], None]
 Columns = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
@@ -24,67 +25,104 @@ RELEASING_SHARE = {Status.RUNNING: 0, Status.ALLOCATED: 0, Status.RELEASING: 1, 
 
 
 class Session:
-    """What a cycle reads and changes. Every change goes through ``allocate``, ``pipeline`` and ``evict``."""
+    """What a cycle reads and changes. Every change goes through ``allocate``, ``pipeline`` and ``evict``.
 
-    def __init__(self, snapshot: Snapshot, config: SchedulerConfig) -> None:
+    A gang is calm of which all pods run and no fewer than its minimum: a cycle only takes from it. A session of a
+    snapshot that differs little from that of another one (``like``) has the calm ones of which nothing differs in
+    common with it; each of the two undoes what it did to them before the other goes on.
+    """
+
+    def __init__(self, snapshot: Snapshot, config: SchedulerConfig, *, like: "Session | None" = None) -> None:
         self.snapshot = snapshot
         self.config = config
         self.now = snapshot.now
         self.nodes = NodeTable(snapshot.nodes)
         self.queues = QueueTree(snapshot.queues)
-        self.jobs: dict[str, Job] = {group.key: job_of(group) for group in snapshot.podgroups if heeded(group)}
+        self.columns = columns_of(snapshot.pods)
+        self.jobs: dict[str, Job] = {}
+        self.restless: dict[str, Job] = {}
+        """The jobs that are not calm: those that take part in a cycle."""
+        self._calm: dict[int, Job] = {}
+        self._own: list[Job] = []
+        """Calm jobs that were made here."""
+        self._make_jobs(like)
         self.journal: list[tuple[str, Task, Entry]] = []
         self._settled: list[tuple[str, Task, Entry]] = []
         self.total: Resources = Resources()
         self.budget = config.search_budget
         self.sharing = False
         """Whether any pod asks for a part of a GPU."""
-        if any(pod.anti_affinity or pod.pod_affinity for pod in snapshot.pods):
+        if self.columns.minding.any():
             self.nodes.neighbours = Neighbours(snapshot.pods, self.nodes.label, len(self.nodes.names))
         self._add_pods()
         self.fair_share = self.queues.divide(self.total, config.k_value)
+
+    def _make_jobs(self, like: "Session | None") -> None:
+        """Take the calm jobs in common with the other session, make the others; which of these are calm shows later."""
+        common = self._in_common(like) if like is not None else {}
+        for group in self.snapshot.podgroups:
+            known = common.get(id(group))
+            if known is not None:
+                self.jobs[known.key] = self._calm[id(group)] = known
+            elif heeded(group):
+                self.admit(job_of(group))
+
+    def _in_common(self, like: "Session") -> dict[int, Job]:
+        """Calm jobs of another session that stand here as they stand there, by identity of their pod group."""
+        touched = self.columns.differing(like.columns)
+        special = any(each.sharing.any() or each.minding.any() for each in (self.columns, like.columns))
+        if touched is None or special or like.nodes.names != self.nodes.names:
+            return {}
+        common = like._calm.copy()
+        for key in touched:
+            if key in like.jobs:
+                common.pop(id(like.jobs[key].group), None)
+        return common
+
+    def admit(self, job: Job) -> None:
+        """Take in a job that takes part."""
+        self.jobs[job.key] = self.restless[job.key] = job
+
+    def dismiss(self, key: str) -> None:
+        """Forget a job again."""
+        self.jobs.pop(key, None)
+        self.restless.pop(key, None)
 
     def _add_pods(self) -> None:
         """Put the pods into jobs and on nodes; those of other schedulers only take room.
 
         A pod that names an unknown subgroup asks for nothing.
         """
-        pods = list(self.snapshot.pods)
-        counted = counted_as(self.nodes.least_memory)
-        sharing = [number for number, pod in enumerate(pods) if pod.gpu_fraction or pod.gpu_memory_mib]
+        pods, requests, statuses = self.snapshot.pods, self.columns.requests, self.columns.statuses
+        sharing = np.flatnonzero(self.columns.sharing).tolist()
         self.sharing = bool(sharing)
-        for number in sharing:
-            pods[number] = counted(pods[number])
-        index = {key: number for number, key in enumerate(self.jobs)}
-        place = self.nodes.row
-        groups = _column(index.get(pod.podgroup, -1) for pod in pods)
-        rows = _column(place.get(pod.node, -1) for pod in pods)
-        statuses = _column(_status(pod) for pod in pods)
-        requests = np.column_stack(
-            [
-                np.fromiter((pod.requests.cpu for pod in pods), np.float64, len(pods)),
-                np.fromiter((pod.requests.memory for pod in pods), np.float64, len(pods)),
-                np.fromiter((pod.requests.gpu for pod in pods), np.float64, len(pods)),
-            ]
-        )
+        if sharing:
+            counted = counted_as(self.nodes.least_memory)
+            changed, requests = list(pods), requests.copy()
+            for number in sharing:
+                changed[number] = counted(pods[number])
+                requests[number, GPU] = changed[number].requests.gpu
+            pods = tuple(changed)
+        groups = self.columns.groups_as({key: number for number, key in enumerate(self.jobs)})
+        rows = self.columns.nodes_as(self.nodes.row)
         if self.nodes.neighbours is not None:
             for number in np.flatnonzero((rows >= 0) & np.isin(statuses, ON_NODE)).tolist():
                 self.nodes.neighbours.book(pods[number], int(rows[number]), 1)
         asking = statuses == Status.PENDING
-        names = [job.podsets.keys() for job in self.jobs.values()]
         for number in np.flatnonzero(asking & (groups >= 0)).tolist():
-            asking[number] = (pods[number].subgroup or DEFAULT_PODSET) in names[groups[number]]
+            pod = pods[number]
+            asking[number] = (pod.subgroup or DEFAULT_PODSET) in self.jobs[pod.podgroup].podsets
         self._book((groups, statuses, rows), requests, asking, [(number, pods[number]) for number in sharing])
-        restless = statuses != Status.RUNNING
-        restless |= np.fromiter((pod.subgroup != "" for pod in pods), bool, len(pods))
-        self._fill_jobs(pods, (groups, statuses, rows), set(groups[restless].tolist()))
+        self._fill_jobs(pods, (groups, statuses, rows), set(groups[self.columns.restless].tolist()))
 
-    def _fill_jobs(self, pods: list[Pod], columns: Columns, restless: set[int]) -> None:
+    def _fill_jobs(self, pods: Sequence[Pod], columns: Columns, restless: set[int]) -> None:
         """Give the jobs their pods; those of a calm gang are made only when somebody asks for them."""
         groups = columns[0]
         order = np.argsort(groups, kind="stable")
         bounds = np.searchsorted(groups[order], np.arange(len(self.jobs) + 1)).tolist()
         for number, job in enumerate(self.jobs.values()):
+            if job.key not in self.restless:
+                continue
             own = order[bounds[number] : bounds[number + 1]]
 
             make = partial(_tasks_of, pods, columns, own)
@@ -95,6 +133,9 @@ class Session:
                 job.allocated = held
             else:
                 _promise_tasks(job, len(own), make)
+                if len(own) and len(own) >= job.podsets[DEFAULT_PODSET].min_available:
+                    self._calm[id(job.group)] = self.restless.pop(job.key)
+                    self._own.append(job)
 
     def _book(
         self,
@@ -180,7 +221,7 @@ class Session:
 
     def dissolve(self) -> None:
         """Cut the circles among jobs, pods and queues, so that memory is given back at once. It is of no use then."""
-        for job in self.jobs.values():
+        for job in (*self._own, *self.restless.values()):
             job.dissolve()
         for queue in self.queues.by_name.values():
             queue.parent = None
@@ -284,7 +325,7 @@ def _summed(amounts: NDArray[np.float64], queues: NDArray[np.intp], size: int) -
     return list(zip(*columns, strict=True))
 
 
-def _tasks_of(pods: list[Pod], columns: Columns, own: NDArray[np.intp]) -> list[Task]:
+def _tasks_of(pods: Sequence[Pod], columns: Columns, own: NDArray[np.intp]) -> list[Task]:
     """The tasks of these pods, in order."""
     _, statuses, rows = columns
     members = [(pods[each], Status(int(statuses[each])), int(rows[each])) for each in own.tolist()]
@@ -308,15 +349,3 @@ def _promise_tasks(job: Job, count: int, make: Callable[[], list[Task]]) -> None
 def heeded(group: PodGroup) -> bool:
     """Whether the scheduler looks at a gang at all: not one that failed once and wants no second try."""
     return group.scheduling_backoff == NO_BACKOFF or not group.backed_off
-
-
-def _status(pod: Pod) -> Status:
-    if pod.phase == "Running" and not pod.releasing:
-        return Status.RUNNING
-    if pod.phase in FINISHED:
-        return Status[pod.phase.upper()]
-    if pod.releasing:
-        return Status.RELEASING
-    if pod.node:
-        return Status.RUNNING
-    return Status.GATED if pod.gated else Status.PENDING

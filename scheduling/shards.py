@@ -21,16 +21,20 @@ def of_pool(snapshot: Snapshot, pool: str) -> Snapshot:
     """The part of a whole cluster that the shard of a pool works on.
 
     Nodes, queues and pod groups are chosen by their own label. Pods follow their pod group; those that
-    run on a node of the pool stay in any case, because they take its room.
+    run on a node of the pool stay in any case, because they take its room. Where there is one pool only, all stay.
     """
     nodes = tuple(node for node in snapshot.nodes if pool_of_labels(node.labels) == pool)
     groups = tuple(group for group in snapshot.podgroups if group.pool == pool)
+    queues = tuple(queue for queue in snapshot.queues if queue.pool == pool)
+    kinds = ((nodes, snapshot.nodes), (groups, snapshot.podgroups), (queues, snapshot.queues))
+    if all(len(own) == len(every) for own, every in kinds):
+        return msgspec.structs.replace(snapshot, pool=pool)
     names = {node.name for node in nodes}
     keys = {group.key for group in groups}
     return msgspec.structs.replace(
         snapshot,
         nodes=nodes,
-        queues=tuple(queue for queue in snapshot.queues if queue.pool == pool),
+        queues=queues,
         podgroups=groups,
         pods=tuple(pod for pod in snapshot.pods if pod.podgroup in keys or pod.node in names),
         pool=pool,

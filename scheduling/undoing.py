@@ -34,8 +34,9 @@ def undo(session: Session, jobs: Iterable[Job], holds: Amounts) -> None:
     """Take everything back that these jobs went through."""
     session.restore()
     for job in jobs:
-        job.errors.clear()
-        job.task_errors.clear()
+        if job.errors or job.task_errors:
+            job.errors.clear()
+            job.task_errors.clear()
     holds.give_back(session)
 
 

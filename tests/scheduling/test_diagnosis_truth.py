@@ -1,6 +1,7 @@
 """What was broken is named, nothing else is, and undoing exactly that lets the gang run: over generated situations."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,19 @@ def test_all_that_is_named_has_to_go_and_nothing_more(block: int) -> None:
         assert cured(broken, obstacles).runs, seed
         for obstacle in obstacles:
             assert not cured(broken, [each for each in obstacles if each is not obstacle]).runs, (seed, obstacle.cause)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_changed_scene_is_answered_as_one_built_anew(block: int) -> None:
+    """Sessions of changed scenes have calm gangs in common: neither question may leave a trace in the other."""
+    for seed in range(block * 25, (block + 1) * 25):
+        _, broken, _ = situation(2000 + seed)
+        obstacles = diagnose(broken).obstacles
+        holders = sorted({pod.podgroup for pod in broken.snapshot.pods if pod.node and pod.podgroup})
+        changed = [cured(broken, [each]) for each in obstacles] + [broken.without((key,)) for key in holders]
+        for scene in (*changed, cured(broken, obstacles), broken):
+            anew = replace(scene, origin=None)
+            assert scene.outcome == anew.outcome, seed
 
 
 def test_the_situations_cover_every_kind_of_break() -> None:

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from scheduling.cycle import run_cycle
 from scheduling.golden import after
-from scheduling.structs import CycleResult, Snapshot
+from scheduling.order import JobQueue
+from scheduling.resources import triple
+from scheduling.session import Session
+from scheduling.structs import CycleResult, SchedulerConfig, Snapshot
 from tests.scheduling.build import TOPOLOGY, Cluster, node, queue, within
 
 LEVELS = ("", "zone", "rack", "kubernetes.io/hostname")
@@ -29,7 +32,7 @@ def clusters(draw: st.DrawFn) -> Snapshot:
     )
     cluster = Cluster(*nodes, queues=queues, topologies=(TOPOLOGY,))
     free = {each.name: each.allocatable.gpu for each in nodes}
-    for index in range(draw(st.integers(0, 3))):
+    for index in range(draw(st.integers(0, 6))):
         _run(draw, cluster, f"run{index}", free)
     for index in range(draw(st.integers(1, 3))):
         size = draw(st.integers(1, 5))
@@ -171,6 +174,19 @@ def test_the_order_of_the_input_does_not_matter(snapshot: Snapshot, random: obje
     shuffled = msgspec.structs.replace(snapshot, nodes=tuple(nodes), pods=tuple(pods))
 
     assert dict(run_cycle(shuffled).bound) == dict(run_cycle(snapshot).bound)
+
+
+@settings(max_examples=40)
+@given(clusters())
+def test_victims_added_at_once_come_in_the_order_of_those_added_one_by_one(snapshot: Snapshot) -> None:
+    session = Session(snapshot, SchedulerConfig())
+    jobs = [job for job in session.jobs.values() if job.active]
+    at_once = JobQueue(session.queues, triple(session.total), victims=True).fill(jobs)
+    one_by_one = JobQueue(session.queues, triple(session.total), victims=True)
+    for job in jobs:
+        one_by_one.push(job)
+
+    assert [at_once.pop() for _ in jobs] == [one_by_one.pop() for _ in jobs]
 
 
 @settings(max_examples=40)
