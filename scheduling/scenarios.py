@@ -95,13 +95,64 @@ Labels = Callable[[str, str], list[str | None]]
 """Values of a topology level by row: (topology, level) to a column."""
 
 
-class _Accumulator:
-    """Takes victims from the queue, batch by batch, and says when they could be enough."""
+Step = tuple[Job, Batch, Job | None]
+"""A job whose turn it is, its next victims, and what is pushed back of it."""
 
-    def __init__(self, probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> None:
+
+class Tape:
+    """The victims of a search in their order, taken from the queue once for all its probes."""
+
+    def __init__(self, queue: JobQueue) -> None:
+        self._start = queue
+        self._queue = queue.copy()
+        self._steps: list[Step] = []
+
+    def step(self, number: int) -> Step | None:
+        """A step of those that follow each other; None after the last."""
+        while number >= len(self._steps):
+            if not self._queue:
+                return None
+            job = self._queue.pop()
+            victims, more = tasks_to_evict(job)
+            rest = None
+            if more:
+                chosen = {task.key for task in victims}
+                rest = partial(job, [task for task in job.tasks() if task.key not in chosen])
+                self._queue.push(rest)
+            self._steps.append((job, victims, rest))
+        return self._steps[number]
+
+    def with_rest(self, number: int, rest: Job | None) -> "Tape":
+        """What follows a step where something else is pushed back of its job."""
+        queue = self._start.copy()
+        for _, _, pushed in self._steps[:number]:
+            queue.pop()
+            if pushed is not None:
+                queue.push(pushed)
+        queue.pop()
+        if rest is not None:
+            queue.push(rest)
+        return Tape(queue)
+
+    @cached_property
+    def held(self) -> dict[int, float]:
+        """GPUs by row that everybody in the queue holds."""
+        held: dict[int, float] = {}
+        for job in self._start.jobs():
+            for task in job.tasks():
+                if task.node >= 0:
+                    held[task.node] = held.get(task.node, 0.0) + float(task.request[GPU])
+        return held
+
+
+class _Accumulator:
+    """Takes victims from the tape, batch by batch, and says when they could be enough."""
+
+    def __init__(self, probe: Probe, tape: Tape, nodes: NodeTable, labels: Labels) -> None:
         self.probe = probe
-        self.queue = queue
         self.nodes = nodes
+        self._tape = tape
+        self._place = 0
         self.batches: list[Batch] = []
         self._of_job: dict[str, list[Task]] = {}
         self._on_row: dict[int, dict[str, Job]] = {}
@@ -113,25 +164,28 @@ class _Accumulator:
         self._required = sorted((float(task.request[GPU]) for task in probe.pending), reverse=True)
         self._choosy = [task.pod for task in probe.pending if task.pod.node_selector or task.pod.affinity]
         self._grouped = _required_by_level(probe, labels)
+        self._sums = [_sums(codes, self.free) for codes, _ in self._grouped]
         self._release(probe.recorded_tasks)
 
     def _release(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
-            if task.node >= 0:
-                self.free[task.node] += task.request[GPU]
+            if task.node < 0:
+                continue
+            self.free[task.node] += task.request[GPU]
+            for (codes, _), sums in zip(self._grouped, self._sums, strict=True):
+                if codes[task.node] >= 0:
+                    sums[codes[task.node]] += task.request[GPU]
 
-    def advance(self) -> bool:
+    def advance(self, step: Step) -> bool:
         """Take one more batch; False when the next job brought none (its victims are recorded already)."""
-        job = self.queue.pop()
-        victims, more = tasks_to_evict(job)
+        job, victims, pushed = step
+        self._place += 1
         if any(task.key in self._recorded for task in victims):
             rest = [task for task in job.tasks() if task.key not in self._recorded]
-            if rest:
-                self.queue.push(partial(job, rest))
+            if rest or pushed is not None:
+                self._tape = self._tape.with_rest(self._place - 1, partial(job, rest) if rest else None)
+                self._place = 0
             return False
-        if more:
-            chosen = {task.key for task in victims}
-            self.queue.push(partial(job, [task for task in job.tasks() if task.key not in chosen]))
         if victims:
             self.batches.append(victims)
             self._release(victims)
@@ -148,19 +202,18 @@ class _Accumulator:
         """Stop at every state that the filters let pass, the recorded victims alone first."""
         if self._valid():
             yield
-        while self.queue and self._could_pass:
-            if self.advance() and self._valid():
+        if not self._could_pass():
+            return
+        while (step := self._tape.step(self._place)) is not None:
+            if self.advance(step) and self._valid():
                 yield
 
-    @cached_property
     def _could_pass(self) -> bool:
         """Whether the filters might let any state pass: not where the largest ask finds no holder even when everybody
         in the queue is gone."""
         free = self.free.copy()
-        for job in self.queue.jobs():
-            for task in job.tasks():
-                if task.node >= 0:
-                    free[task.node] += task.request[GPU]
+        held = self._tape.held
+        free[list(held.keys())] += np.fromiter(held.values(), np.float64, len(held))
         asked = [(self._required, free), *((required, _sums(codes, free)) for codes, required in self._grouped)]
         return all(holders.max(initial=0.0) >= required[0] for required, holders in asked if required)
 
@@ -176,7 +229,9 @@ class _Accumulator:
         return True
 
     def _domains_suffice(self) -> bool:
-        return all(first_fit(required, _sums(codes, self.free)) for codes, required in self._grouped)
+        if self.nodes.shared.rows:  # Sums of parts depend on their order.
+            return all(first_fit(required, _sums(codes, self.free)) for codes, required in self._grouped)
+        return all(first_fit(required, sums) for (_, required), sums in zip(self._grouped, self._sums, strict=True))
 
 
 def _required_by_level(probe: Probe, labels: Labels) -> list[tuple[Codes, list[float]]]:
@@ -229,12 +284,12 @@ def first_fit(required: Sequence[float], free: Amounts) -> bool:
     return True
 
 
-def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
+def node_local(probe: Probe, tape: Tape, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
     """For each node of the latest victim's job: everything so far of the jobs with victims on that node.
 
     That includes, once more, the victims recorded by an earlier probe if they belong to one of these jobs.
     """
-    accumulator = _Accumulator(probe, queue, nodes, labels)
+    accumulator = _Accumulator(probe, tape, nodes, labels)
     for _ in accumulator.states():
         batches = accumulator.batches
         if not batches:
@@ -251,9 +306,9 @@ def node_local(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) 
                 yield Scenario(probe, chosen)
 
 
-def growing(probe: Probe, queue: JobQueue, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
+def growing(probe: Probe, tape: Tape, nodes: NodeTable, labels: Labels) -> Iterator[Scenario]:
     """Sets of nodes, least capacity first, from the smallest set that could suffice up to all."""
-    accumulator = _Accumulator(probe, queue, nodes, labels)
+    accumulator = _Accumulator(probe, tape, nodes, labels)
     for _ in accumulator.states():
         if not accumulator.batches:
             yield Scenario(probe, [])

@@ -9,12 +9,12 @@ from scheduling.nodes import NodeTable, Rows
 from scheduling.order import JobQueue
 from scheduling.placement import Placer
 from scheduling.resources import GPU, triple
-from scheduling.scenarios import Batch, Labels, Probe, Room, Scenario, growing, node_local
+from scheduling.scenarios import Batch, Labels, Probe, Room, Scenario, Tape, growing, node_local
 from scheduling.session import Session
 from scheduling.state import Job, Status, Task
 
 Validator = Callable[[Scenario], bool]
-Generator = Callable[[Probe, JobQueue, NodeTable, Labels], Iterator[Scenario]]
+Generator = Callable[[Probe, Tape, NodeTable, Labels], Iterator[Scenario]]
 
 GENERATORS: tuple[tuple[Generator, float], ...] = ((node_local, 0.2), (growing, 0.4))
 """The generators, and how much of a cycle's budget each may use for one job."""
@@ -37,7 +37,7 @@ class Search:
         self.placer = placer
         self.session: Session = placer.session
         self.job = job
-        self._victims = victims()
+        self._tape = Tape(victims())
         self.validate = validate
         self.tasks = tasks_to_place(job, real=False)
         self._failed: set[tuple[tuple[str, ...], ...]] = set()
@@ -106,7 +106,7 @@ class Search:
         job = attempt(self.job, self.tasks[:size])
         probe = Probe(job, recorded.batches if recorded else [], feasible)
         room = Room(probe, self.session.nodes)
-        for scenario in generator(probe, self._victims.copy(), self.session.nodes, self._labels):
+        for scenario in generator(probe, self._tape, self.session.nodes, self._labels):
             if scenario.fingerprint in self._failed or not scenario.victims:
                 continue
             if self.session.budget <= max(self._spare, 0):
