@@ -191,6 +191,7 @@ _FAILURES: Mapping[str, Text] = {
     "FieldConflict": gettext_lazy("Somebody else owns a field that Muster would set."),
     "Conflict": gettext_lazy("Somebody changed the object at the same moment."),
     "Rejected": gettext_lazy("The cluster refuses what Muster would write."),
+    "TooLarge": gettext_lazy("The object is too large for the cluster."),
     "NotServed": gettext_lazy("The cluster does not serve a kind that this needs."),
     "Expired": gettext_lazy("What Muster had read is too old; it reads anew."),
     "BadCertificate": gettext_lazy("A certificate or key of the cluster’s access cannot be read."),

@@ -55,9 +55,15 @@ class AlreadyChanged(GatewayError):
 
 
 class Rejected(GatewayError):
-    """400, 413 or 422: the API server or a webhook refuses the object."""
+    """400 or 422: the API server or a webhook refuses the object."""
 
     reason = "Rejected"
+
+
+class TooLarge(Rejected):
+    """413, or the 500 with which an API server passes on that its etcd takes no object of this size."""
+
+    reason = "TooLarge"
 
 
 class NotServed(GatewayError):

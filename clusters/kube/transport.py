@@ -30,6 +30,8 @@ REFUSED = "Connection refused"
 # However often a byte arrives in time: after so many times the time for one, the answer is too slow.
 PATIENCE = 2
 UNKNOWN_PATH = "404 page not found"
+# What etcd, and the API server's own client of it, say of an object that is too large: beyond 1.5 and 2 MiB.
+TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,8 @@ class Transport:
             message = f"A page came instead of an API server's answer (HTTP {status})."
         if 300 <= status < 400:
             message = f"The API server answered with a redirect (HTTP {status}), which is not followed."
+        if kind is errors.TooLarge:
+            message = f"The object is too large for the cluster: {message}"
         return kind(message[:2000], cluster=self.connection.name, target=path, status=status)
 
     @contextmanager
@@ -213,6 +217,7 @@ _BY_STATUS: dict[int, type[GatewayError]] = {
     404: errors.NotServed,
     409: errors.AlreadyChanged,
     410: errors.Gone,
+    413: errors.TooLarge,
     429: errors.Unavailable,
 }
 
@@ -230,7 +235,8 @@ def error_class(status: int, answer: Status) -> type[GatewayError]:
     if status == 409 and "FieldManagerConflict" in causes:
         return errors.FieldConflict
     if status >= 500:
-        return errors.Unavailable
+        is_too_large = any(words in answer.message for words in TOO_LARGE)
+        return errors.TooLarge if is_too_large else errors.Unavailable
     return _BY_STATUS.get(status, errors.Rejected)
 
 

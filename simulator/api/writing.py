@@ -24,6 +24,7 @@ from simulator.api.reading import get_entry
 from simulator.api.requests import Target, WriteOptions, Written
 from simulator.api.resources import Resource
 from simulator.api.schema import fill_defaults, without_empty
+from simulator.api.sizes import check_size
 from simulator.api.store import Entry
 from simulator.api.validation import validate
 from simulator.client import Object
@@ -64,6 +65,7 @@ def create(
     if options.dry_run:
         written.entry = Entry(key, _as_if(new, body), 0)
         return written
+    check_size(new)
     written.entry = server.store.put(resource.storage, key, new)
     strategies.after_create(server, resource, written.entry)
     return written
@@ -307,6 +309,7 @@ def _commit(server: "Server", target: Target, new: Object, options: WriteOptions
         server.store.remove(resource.storage, entry.key)
         written.entry = Entry(entry.key, new, entry.resource_version)
         return written
+    check_size(new)
     written.entry = server.store.put(resource.storage, entry.key, new)
     strategies.after_update(server, resource, written.entry)
     return written

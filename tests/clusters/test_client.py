@@ -73,7 +73,6 @@ def test_an_apply_is_a_server_side_apply_with_our_field_manager(serve: Serve) ->
         (403, "Forbidden", errors.Forbidden, False),
         (409, "Conflict", errors.AlreadyChanged, True),
         (410, "Expired", errors.Gone, True),
-        (413, "RequestEntityTooLarge", errors.Rejected, False),
         (422, "Invalid", errors.Rejected, False),
         (429, "TooManyRequests", errors.Unavailable, True),
         (500, "InternalError", errors.Unavailable, True),
@@ -92,6 +91,26 @@ def test_an_answer_becomes_the_error_that_says_whether_waiting_helps(
     assert caught.value.retryable is retryable
     assert caught.value.message == "because of this"
     assert (caught.value.cluster, caught.value.status) == ("c", status)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "words"),
+    [
+        (413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"),
+        (500, "", "etcdserver: request is too large"),
+        (500, "", "rpc error: code = ResourceExhausted desc = trying to send message larger than max (3 vs. 2)"),
+    ],
+)
+def test_an_object_that_is_too_large_is_told_so_and_not_tried_again(
+    serve: Serve, status: int, reason: str, words: str
+) -> None:
+    _, gateway = serve(lambda exchange: exchange.error(status, reason, words))
+
+    with pytest.raises(errors.TooLarge) as caught:
+        gateway.apply(KAI_QUEUE, queue())
+
+    assert not caught.value.retryable
+    assert caught.value.message == f"The object is too large for the cluster: {words}"
 
 
 def test_a_redirect_is_not_followed(serve: Serve) -> None:

@@ -29,6 +29,26 @@ def test_an_object_of_a_mebibyte_is_taken(api: Api) -> None:
     assert len(api.get("widgets/widgets/large").body["spec"]["free"]["text"]) == 1_000_000
 
 
+def test_an_object_that_etcd_does_not_hold_is_refused_in_its_words(api: Api) -> None:
+    refused = {
+        1_600_000: "etcdserver: request is too large",
+        2_500_000: "rpc error: code = ResourceExhausted desc = trying to send message larger than max (",
+    }
+    api.post("widgets/widgets", widget("grows"))
+
+    for size, words in refused.items():
+        large = {"free": {"text": "x" * size}}
+        for answer in (
+            api.post("widgets/widgets", widget("large", **large)),
+            api.merge("widgets/widgets/grows", {"spec": large}),
+        ):
+            assert answer.code == (500, "")
+            assert answer.message.startswith(words)
+
+    assert api.get("widgets/widgets/large").status == 404
+    assert "free" not in api.get("widgets/widgets/grows").body["spec"]
+
+
 def test_the_data_of_a_secret_is_counted_decoded(api: Api) -> None:
     def put(name: str, size: int) -> Answer:
         data = {"a": base64.b64encode(b"x" * size).decode()}
