@@ -1,5 +1,5 @@
 """Keeps a cluster's row true: whether it answers, what it serves, and how the components on it do. Writes nothing
-into the cluster."""
+into the cluster but whose it is."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from clusters.claim import look_for_others
+from clusters.claim import OtherMuster, look_for_others
 from clusters.components import BY_KEY, Found, find_components, unknown_components, with_since
 from clusters.connections import gateway_for
 from clusters.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
@@ -79,21 +79,20 @@ def _contact(cluster: Cluster, now: datetime) -> dict[str, datetime]:
 def _unreachable(cluster: Cluster, error: MusterError) -> Outcome:
     """The cluster does not answer, or not us. What was known of it stays, marked as old by its last contact."""
     refused = isinstance(error, Unauthorized | Forbidden) or not isinstance(error, GatewayError)
-    kept = tuple(
-        Condition(
-            entry["type"],
-            "Unknown",
-            "Unreachable",
-            "Not known while the cluster cannot be asked.",
-        )
-        for entry in cluster.conditions
-        if entry["type"] not in ("Reachable", "Synced")
-    )
+    kept = tuple(_not_known(entry) for entry in cluster.conditions if entry["type"] not in ("Reachable", "Synced"))
     return Outcome(
         phase="Disconnected" if cluster.last_contact_at else "WaitingToConnect",
         conditions=(Condition("Reachable", "False", error.reason, _why(error)), *kept),
         check_again_after=AGAIN_WHEN_REFUSED if refused else AGAIN,
     )
+
+
+def _not_known(entry: Mapping[str, Any]) -> Condition:
+    """What is not known now. Whose the cluster is stays: nothing may be written there before it is asked again."""
+    if entry["reason"] == OtherMuster.reason:
+        arguments = tuple(entry.get("arguments", {}).items())
+        return Condition(entry["type"], entry["status"], entry["reason"], entry["message"], arguments=arguments)
+    return Condition(entry["type"], "Unknown", "Unreachable", "Not known while the cluster cannot be asked.")
 
 
 def _why(error: MusterError) -> str:

@@ -18,8 +18,12 @@ _SENTENCES: Mapping[tuple[str, str], Promise] = {
     ("SoleMuster", "Claimed"): gettext_lazy("No other installation of Muster keeps this cluster."),
     ("SoleMuster", "Unreachable"): gettext_lazy("Not known while the cluster cannot be asked."),
     ("SoleMuster", "OtherMuster"): gettext_lazy(
-        "Another installation of Muster (%(holder)s) keeps this cluster, so this one writes nothing there. "
-        "If that one is gone, remove the annotation %(annotation)s of the namespace %(namespace)s."
+        "Another installation of Muster (%(holder)s) keeps this cluster, so this one writes nothing there but a note "
+        "of itself. If that one is gone, remove the annotation %(annotation)s of the namespace %(namespace)s."
+    ),
+    ("SoleMuster", "OthersKeptOut"): gettext_lazy(
+        "This installation of Muster keeps this cluster. Another one (%(others)s) is connected to it too and writes "
+        "nothing there. If that one is gone, remove its annotation %(annotation)s of the namespace %(namespace)s."
     ),
     ("PrerequisitesMet", "AllFound"): gettext_lazy("All required components are installed."),
     ("PrerequisitesMet", "ComponentMissing"): gettext_lazy("Not installed: %(names)s."),

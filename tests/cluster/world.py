@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.audit import Actor
@@ -31,7 +31,7 @@ from clusters.watcher.cluster_watch import ClusterWatch
 from controlplane.reconcilers import RECONCILERS
 from core import leases
 from core.conditions import find
-from core.reconciling import reconcile_claimed
+from core.reconciling import Reconciler, reconcile_claimed
 from organizations.models import Department
 from organizations.services import create_department
 from tests.cluster import platform
@@ -40,6 +40,7 @@ from tests.contract.client import Api
 WATCHER = "the watcher of the tests"
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
 QUEUES = "/apis/scheduling.run.ai/v2/queues"
+GRAPHS = "/apis/nvidia.com/v1beta1/dynamographdeployments"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -79,9 +80,9 @@ class World:
                 self.watch.heartbeat()
         now = timezone.now()
         for reconciler in RECONCILERS:
-            rows = reconciler.model._default_manager.all()
+            rows = self._rows(reconciler)
             rows.filter(Q(next_check_at__lte=now + SOON) | Q(failures__gt=0)).update(next_check_at=now)
-            for pk, taken in leases.claim_due(reconciler.model, limit=500):
+            for pk, taken in leases.claim_due(reconciler.model, limit=500, scope=self._scope(reconciler)):
                 reconcile_claimed(reconciler, pk, taken)
 
     def run_until_quiet(self) -> None:
@@ -90,15 +91,20 @@ class World:
 
     def _waiting(self) -> Iterator[bool]:
         for reconciler in RECONCILERS[1:]:
-            rows = reconciler.model._default_manager.all()
-            yield rows.filter(
-                Q(next_check_at__lte=timezone.now() + SOON) | Q(failures__gt=0) | Q(deletion_requested_at__isnull=False)
-            ).exists()
+            yield (
+                self._rows(reconciler)
+                .filter(
+                    Q(next_check_at__lte=timezone.now() + SOON)
+                    | Q(failures__gt=0)
+                    | Q(deletion_requested_at__isnull=False)
+                )
+                .exists()
+            )
 
     def run_all(self) -> None:
         """One resync: every row is looked at once."""
         for reconciler in RECONCILERS:
-            reconciler.model._default_manager.update(next_check_at=timezone.now())
+            self._rows(reconciler).update(next_check_at=timezone.now())
         self.run_due()
 
     def rows(self) -> list[Any]:
@@ -106,8 +112,14 @@ class World:
         return [
             (reconciler.label, str(row), row.phase, [(c["type"], c["status"], c["message"]) for c in row.conditions])
             for reconciler in RECONCILERS
-            for row in reconciler.model._default_manager.order_by("pk")
+            for row in self._rows(reconciler).order_by("pk")
         ]
+
+    def _rows(self, reconciler: Reconciler) -> QuerySet[Any]:
+        return reconciler.model._default_manager.filter(**self._scope(reconciler))
+
+    def _scope(self, reconciler: Reconciler) -> dict[str, Any]:
+        return {reconciler.cluster_lookup: self.cluster.pk}
 
 
 @contextmanager
@@ -133,6 +145,11 @@ def synced(row: Any) -> dict[str, Any]:
     """The row's condition `Synced` now; empty where it has none."""
     row.refresh_from_db()
     return find(row.conditions, "Synced") or {}
+
+
+def graphs_in(namespace: str) -> str:
+    """The path of a namespace's graphs."""
+    return f"/apis/nvidia.com/v1beta1/namespaces/{namespace}/dynamographdeployments"
 
 
 def queue_names(api: Api) -> list[str]:
