@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from accounts import audit_chain
 from accounts.models import SignInFailures
@@ -27,7 +27,9 @@ def delete_outdated(now: datetime) -> dict[str, int]:
 
 def _outdated(now: datetime) -> dict[str, QuerySet[Model]]:
     return {
-        "events": ClusterEvent.objects.filter(last_seen_at__lt=now - EVENTS),
+        "events": ClusterEvent.objects.filter(
+            Q(last_seen_at__lt=now - EVENTS) | Q(last_seen_at__gt=now, created_at__lt=now - EVENTS)
+        ),
         "sessions": Session.objects.filter(expire_date__lt=now),
         "sign-in failures": SignInFailures.objects.filter(until__lt=now),
         "idempotent answers": IdempotentAnswer.objects.filter(expires_at__lt=now),

@@ -223,8 +223,15 @@ def test_rows_that_were_woken_wait_longer_and_longer_again_where_the_cluster_goe
 def test_retention_deletes_what_is_old_and_nothing_else(cluster, admin, actor, default_pool):
     now = timezone.now()
     event = {"cluster": cluster, "resource_version": "1", "created_at": now, "type": "Normal", "reason": "R"}
-    for name, seen in (("old", now - timedelta(hours=25)), ("new", now - timedelta(hours=23))):
-        ClusterEvent.objects.create(**event, uid=str(uuid.uuid4()), name=name, involved_kind="Pod", last_seen_at=seen)
+    event |= {"involved_kind": "Pod", "last_seen_at": now + timedelta(days=9999)}
+    days_ago = {days: now - timedelta(hours=24 * days) for days in (0.9, 1.1)}
+    for name, times in (
+        ("old", {"last_seen_at": days_ago[1.1]}),
+        ("new", {"last_seen_at": days_ago[0.9]}),
+        ("old, by a clock that is ahead", {"created_at": days_ago[1.1]}),
+        ("new, by a clock that is ahead", {"created_at": days_ago[0.9]}),
+    ):
+        ClusterEvent.objects.create(**(event | times), uid=str(uuid.uuid4()), name=name)
     for days in (91, 89):
         entry = record(actor(admin), "update", default_pool)
         AuditEntry.objects.filter(pk=entry.pk).update(at=now - timedelta(days=days))
@@ -233,6 +240,6 @@ def test_retention_deletes_what_is_old_and_nothing_else(cluster, admin, actor, d
 
     deleted = retention.delete_outdated(now)
 
-    assert {name: count for name, count in deleted.items() if count} == {"events": 1, "audit": 1, "heartbeats": 1}
-    assert [e.name for e in ClusterEvent.objects.all()] == ["new"]
+    assert {name: count for name, count in deleted.items() if count} == {"events": 2, "audit": 1, "heartbeats": 1}
+    assert {e.name for e in ClusterEvent.objects.all()} == {"new", "new, by a clock that is ahead"}
     assert AuditEntry.objects.count() == 1
