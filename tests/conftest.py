@@ -42,6 +42,7 @@ DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "django_
 LONGEST = frozenset({
     "test_bad_input.py", "test_departments.py", "test_every_url.py", "test_gallery.py", "test_matrix.py",
     "test_placement_truth.py", "test_replay.py", "test_schemathesis.py", "test_settings.py",
+    "test_single_permissions.py",
 })  # fmt: skip
 
 
