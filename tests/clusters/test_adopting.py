@@ -1,6 +1,7 @@
 """Clusters that exist already: connecting changes nothing, what others made is taken over and given back as it was.
 The simulated API server, and the real one with the account that Muster prints."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,31 +18,26 @@ from tests.clusters.others import FABRIC, GRAPHS, QUEUES, TOPOLOGIES, queue, sha
 from tests.contract.client import Api
 from topology.models import NetworkTopology
 
+GROUPS = "/apis/scheduling.run.ai/v2alpha2/namespaces/theirs/podgroups"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEPARTMENTS = "/apis/kai.resources/v1alpha1/departments"
-KRM = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "departments.kai.resources"},
-    "spec": {
-        "group": "kai.resources",
-        "scope": "Cluster",
-        "names": {
-            "plural": "departments",
-            "singular": "department",
-            "kind": "Department",
-            "listKind": "DepartmentList",
+KRM_KINDS = {"projects": "Project", "departments": "Department", "nodepools": "NodePool"}
+
+
+def krm(plural: str, kind: str) -> dict[str, Any]:
+    """The definition of one of KRM's kinds."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.kai.resources"},
+        "spec": {
+            "group": "kai.resources",
+            "scope": "Cluster",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
         },
-        "versions": [
-            {
-                "name": "v1alpha1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
+    }
 
 
 @pytest.fixture
@@ -59,11 +55,28 @@ def state(api: Api) -> dict[str, Any]:
     return found
 
 
-def test_connecting_changes_nothing_and_shows_everything(theirs: Api, admin: User, db: None, client: Client) -> None:
+@pytest.fixture
+def misled(theirs: Api) -> Iterator[str]:
+    """A gang of others in a queue that has queues below it, where nothing starts; as findings name it."""
+    group = {
+        "apiVersion": "scheduling.run.ai/v2alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "misled", "namespace": "theirs"},
+        "spec": {"minMember": 1, "queue": "research"},
+    }
+    assert theirs.apply(f"{GROUPS}/misled", group, "kai").status == 201
+    yield "theirs/misled"
+    theirs.delete(f"{GROUPS}/misled")
+
+
+def test_connecting_changes_nothing_and_lists_draws_and_diagnoses_everything(
+    theirs: Api, misled: str, admin: User, db: None, client: Client
+) -> None:
     before = state(theirs)
     with connected(account(theirs), admin) as world:
-        world.settle(lambda: ClusterObject.objects.filter(name="llm").exists(), "the graph to be read")
-        world.settle(lambda: ClusterObject.objects.filter(name="nlp").exists(), "the queues to be read")
+        for name in ("llm", "nlp", "fabric", "misled"):
+            world.settle(lambda name=name: ClusterObject.objects.filter(name=name).exists(), f"{name} to be read")
+        world.settle(lambda: world.cluster.node_set.count() == 3, "the nodes to be read")
         world.run_all()
         world.run_all()
 
@@ -73,8 +86,12 @@ def test_connecting_changes_nothing_and_shows_everything(theirs: Api, admin: Use
             ("topology:topology-list", "fabric"),
             ("organizations:department-list", "nlp"),
             ("workloads:list", "llm"),
+            ("workloads:list", misled),
         ):
             assert shown in client.get(reverse(name)).content.decode(), name
+        drawn = client.get(reverse("topology:topology-detail", args=[uid_of(theirs, f"{TOPOLOGIES}/fabric")]))
+        assert "made in the cluster by helm, read-only" in drawn.content.decode()
+        assert all(f">{place}<" in drawn.content.decode() for place in ("z1", "r1"))
         page = client.get(reverse("cluster-adopt", args=[world.cluster.pk])).content.decode()
         assert all(name in page for name in ("fabric", "research", "nlp"))
         assert not Adoption.objects.exists()
@@ -153,8 +170,9 @@ def test_what_another_controller_keeps_is_recognised_and_not_fought(
     world: World, theirs: Api, client: Client, admin: User
 ) -> None:
     """KRM's Department keeps its queues: they are shown, and cannot be taken over."""
-    theirs.apply(f"{CRDS}/departments.kai.resources", KRM, "krm")
-    theirs.await_status(DEPARTMENTS, 200)
+    for plural, kind in KRM_KINDS.items():
+        theirs.apply(f"{CRDS}/{plural}.kai.resources", krm(plural, kind), "krm")
+        theirs.await_status(f"/apis/kai.resources/v1alpha1/{plural}", 200)
     body = {"apiVersion": "kai.resources/v1alpha1", "kind": "Department", "metadata": {"name": "d1"}}
     assert theirs.post(DEPARTMENTS, body).status == 201
     reference = {
@@ -173,9 +191,10 @@ def test_what_another_controller_keeps_is_recognised_and_not_fought(
     (candidate,) = [one for one in adopting.candidates_of(world.cluster) if one.found.name == "kept"]
     (done,) = adopting.adopt(world.actor, [candidate])
     theirs.delete(f"{QUEUES}/kept")
-    theirs.delete(f"{CRDS}/departments.kai.resources")
+    for plural in KRM_KINDS:
+        theirs.delete(f"{CRDS}/{plural}.kai.resources")
 
-    assert "KRM is installed here" in page
+    assert "KRM is installed here (projects, departments, nodepools of kai.resources)" in page
     assert done.row is None
     assert "Department d1 (kai.resources)" in done.error
 

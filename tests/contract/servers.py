@@ -75,20 +75,20 @@ def _simulated(directory: Path) -> Iterator[Api]:
 
 
 @contextlib.contextmanager
-def real(*extra: str, crds: bool = True) -> Iterator[tuple[Api, RealCluster]]:
-    """A real control plane, with the simulator's CRDs or none; skips where the binaries are not built."""
+def real() -> Iterator[tuple[Api, RealCluster]]:
+    """A real control plane with the simulator's CRDs; skips where the binaries are not built."""
     if binaries.missing():
         pytest.skip("missing: the real cluster's binaries (make cluster)")
     with tempfile.TemporaryDirectory(prefix="real") as directory:
-        cluster = RealCluster(Path(directory), extra=extra)
+        cluster = RealCluster(Path(directory))
         try:
-            cluster.start()
-            if crds:
-                asyncio.run(_install(cluster))
+            cluster.start_servers()
+            asyncio.run(_install(cluster))
+            cluster.start_controllers()
             api = Api("real", cluster.url, cluster.token, str(cluster.certificates.authority))
             api.kubeconfig, api.kubectl = cluster.kubeconfig, str(binaries.KUBECTL.path)
-            if crds:  # a kind that is seconds old answers lists with 429
-                api.await_status("/apis/contract.muster.dev/v1/widgets", 200)
+            for crd in _crds():  # a kind that is seconds old answers lists with 429
+                api.await_status(_lists(crd), 200)
             yield api, cluster
         finally:
             cluster.kill()
@@ -101,4 +101,15 @@ async def _compact(server: Server) -> None:
 
 async def _install(cluster: RealCluster) -> None:
     async with HttpClient.from_kubeconfig(cluster.kubeconfig) as client:
-        await platform.install(client, [*platform.our_crds(), widgets()])
+        await platform.install(client, _crds())
+
+
+def _crds() -> list[Object]:
+    return [*platform.our_crds(), widgets()]
+
+
+def _lists(crd: Object) -> str:
+    """The path of all objects of a CRD's kind."""
+    spec = crd["spec"]
+    version = next(version["name"] for version in spec["versions"] if version["storage"])
+    return f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
