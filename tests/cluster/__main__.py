@@ -124,10 +124,11 @@ async def _serving(given: argparse.Namespace, directory: Path) -> int:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     cluster = RealCluster(directory, controllers=platform.PLATFORM_CONTROLLERS, ports=_same_ports(directory))
     try:
-        cluster.start()
+        cluster.start_servers()
         (directory / "ports.json").write_text(json.dumps(cluster.ports))
         async with converting(cluster) as conversion_port:
             await platform.furnish(cluster, given.fleet, conversion_port)
+            cluster.start_controllers()
             await asyncio.to_thread(platform.register_account, cluster)
             seconds, memory = time.monotonic() - began, cluster.memory() / 1024**2
             (directory / "ready").touch()

@@ -1,5 +1,6 @@
 """One real cluster that runs: starts its processes in order, knows when they are ready, stops and kills them."""
 
+import base64
 import contextlib
 import os
 import secrets
@@ -45,7 +46,6 @@ class RealCluster:
 
     directory: Path
     controllers: str = CONTROLLERS
-    extra: Sequence[str] = ()
     token: str = ""
     lease_seconds: int = 40
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -75,16 +75,24 @@ class RealCluster:
 
         The processes end with the thread that calls this.
         """
+        self.start_servers()
+        self.start_controllers()
+        return self
+
+    def start_servers(self) -> None:
+        """Start what answers, and wait until it does. Raises `DidNotStart`."""
         for name in ("logs", "pki"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self.ports = self.ports or dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
         self._write_access()
         self.start_etcd()
         self.start_api_server()
+
+    def start_controllers(self) -> None:
+        """Start what acts. The garbage collector learns only every 30 s of kinds that are defined later."""
         if self.controllers:
             self._start("kube-controller-manager", self._controller_manager())
         self._start("kwok", self._kwok())
-        return self
 
     def start_etcd(self) -> None:
         """Start etcd and wait for it."""
@@ -120,12 +128,16 @@ class RealCluster:
             process.wait()
 
     def compact(self) -> int:
-        """Compact etcd up to now, as its compactor does every few minutes; the revision."""
+        """Compact etcd up to now, as an API server does every few minutes; the revision. It is noted where API servers
+        look for what another one compacted; their caches heed it within 15 s."""
         with urllib3.PoolManager() as pool:
             base = f"http://{HOST}:{self.ports['etcd']}/v3/kv"
             revision = int(pool.request("POST", f"{base}/range", json={"key": "AA=="}).json()["header"]["revision"])
-            answer = pool.request("POST", f"{base}/compaction", json={"revision": str(revision), "physical": True})
-            assert answer.status == 200, answer.data
+            note = {"key": _base64("compact_rev_key"), "value": _base64(str(revision))}
+            compaction = {"revision": str(revision), "physical": True}
+            for verb, body in (("put", note), ("compaction", compaction)):
+                answer = pool.request("POST", f"{base}/{verb}", json=body)
+                assert answer.status == 200, answer.data
         return revision
 
     def kubectl(self, *arguments: str, stdin: str = "", kubeconfig: Path | None = None) -> str:
@@ -211,7 +223,7 @@ class RealCluster:
             f"--token-auth-file={pki / 'tokens.csv'}", "--authorization-mode=RBAC",
             "--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true", "--endpoint-reconciler-type=none",
             f"--audit-policy-file={self.directory / 'audit-policy.yaml'}", f"--audit-log-path={self.audit_log}",
-            "--profiling=false", *self.extra,
+            "--profiling=false",
         ]  # fmt: skip
 
     def _controller_manager(self) -> list[str]:
@@ -253,6 +265,10 @@ def are_free(ports: Iterable[int]) -> bool:
             except OSError:
                 return False
     return True
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def _healthy(url: str, authority: str = "", token: str = "") -> bool:
