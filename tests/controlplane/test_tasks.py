@@ -4,6 +4,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from accounts.audit import record
@@ -233,8 +234,8 @@ def test_retention_deletes_what_is_old_and_nothing_else(cluster, admin, actor, d
     ):
         ClusterEvent.objects.create(**(event | times), uid=str(uuid.uuid4()), name=name)
     for days in (91, 89):
-        entry = record(actor(admin), "update", default_pool)
-        AuditEntry.objects.filter(pk=entry.pk).update(at=now - timedelta(days=days))
+        with time_machine.travel(now - timedelta(days=days)):
+            record(actor(admin), "update", default_pool)
     Heartbeat.objects.create(process="worker/gone", kind="worker", at=now - timedelta(days=2))
     Heartbeat.objects.create(process="worker/here", kind="worker", at=now)
 
