@@ -7,7 +7,8 @@ from contextlib import suppress
 from time import monotonic
 
 from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import DecodeError, HTTPError
+from zlib_ng import zlib_ng
 
 PIECE = 64 * 1024
 MAX_TEXT = 8 * 1024 * 1024
@@ -15,6 +16,9 @@ MAX_TEXT = 8 * 1024 * 1024
 MAX_ANSWER = 32 * 1024 * 1024
 MAX_PAGE = 768 * 1024 * 1024
 MAX_LINE = MAX_ANSWER
+COMPRESSION = "gzip"
+GZIP_BITS = 31
+"""A window of 32 KiB behind gzip's header, as zlib counts."""
 
 TOO_LONG = "its answer is too long"
 TOO_LATE = "its answer did not end in time"
@@ -43,8 +47,8 @@ def read_whole(response: BaseHTTPResponse, seconds: float) -> bytes:
 def read_page(response: BaseHTTPResponse, seconds: float) -> bytes:
     """The body of a page of a list, as `read_whole`, of `MAX_PAGE` bytes at most.
 
-    It is read in one call, while a timer waits to cut it off: over TLS, pieces of 16 KiB cost twice the CPU. Nobody
-    asks API servers for compressed answers, which would have to be unpacked within bounds.
+    It is read in one call, while a timer waits to cut it off: over TLS, pieces of 16 KiB cost twice the CPU. What came
+    compressed is unpacked, within the same bound.
     """
     late = threading.Event()
     timer = threading.Timer(seconds, _cut_off, [response, late])
@@ -61,7 +65,21 @@ def read_page(response: BaseHTTPResponse, seconds: float) -> bytes:
     if late.is_set() or len(body) > MAX_PAGE:  # what has no length ends by being cut off
         response.close()
         raise Endless(TOO_LATE if late.is_set() else TOO_LONG)
-    return body
+    return _unpacked(body) if response.headers.get("Content-Encoding") == COMPRESSION else body
+
+
+def _unpacked(body: bytes) -> bytes:
+    """Raises `Endless` where it would be longer than a page, and `DecodeError` where it is damaged."""
+    stream = zlib_ng.decompressobj(wbits=GZIP_BITS)
+    try:
+        page = stream.decompress(body, MAX_PAGE + 1)
+    except zlib_ng.error as error:
+        raise DecodeError(f"a compressed answer cannot be unpacked: {error}") from error
+    if len(page) > MAX_PAGE:
+        raise Endless(TOO_LONG)
+    if not stream.eof:
+        raise DecodeError("a compressed answer ended too early")
+    return page
 
 
 def _cut_off(response: BaseHTTPResponse, late: threading.Event) -> None:

@@ -62,11 +62,12 @@ Query = Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is sent (a JSON body and its media type) and which media type is asked for."""
+    """What is sent (a JSON body and its media type), and which media type and encoding are asked for."""
 
     body: Any = None
     type: str = "application/json"
     accept: str = "application/json"
+    encoding: str = "identity"
 
 
 class _Cause(msgspec.Struct, gc=False):
@@ -203,7 +204,12 @@ class Transport:
                 method,
                 url,
                 body=None if content.body is None else msgspec.json.encode(content.body),
-                headers={**self._headers, "Accept": content.accept, "Content-Type": content.type},
+                headers={
+                    **self._headers,
+                    "Accept": content.accept,
+                    "Accept-Encoding": content.encoding,
+                    "Content-Type": content.type,
+                },
                 timeout=Timeout(connect=times.connect, read=read_timeout or times.read),
                 redirect=False,
                 retries=False,

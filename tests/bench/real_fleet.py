@@ -1,7 +1,8 @@
 """A child process: a real etcd and API server with the first nodes of the large fleet and their pods, played by KWOK.
 
 `python -m tests.bench.real_fleet NODES DIRECTORY` says when all pods run: how many, how long it took, what memory the
-server's processes hold. Nodes keep no leases and no controller looks after them: nothing changes then by itself.
+server's processes hold. Nodes keep no leases and no controller looks after them: nothing changes then by itself. KWOK
+and the controller manager end then: only etcd and the API server share the machine with what is measured.
 """
 
 import asyncio
@@ -40,6 +41,8 @@ async def serve(nodes: int, directory: Path) -> None:
             pods = await fill(client, nodes)
             await asyncio.to_thread(await_running, cluster)
         seconds, memory = time.monotonic() - began, cluster.memory()
+        for name in ("kwok", "kube-controller-manager"):  # on other machines elsewhere, and nothing is left for them
+            await asyncio.to_thread(cluster.end, name)
         print(json.dumps({"pods": pods, "seconds": seconds, "memory": memory, **where(cluster)}), flush=True)
         await stop.wait()
     finally:

@@ -1,5 +1,6 @@
 """What answers at a cluster's address is no API server, or one gone mad: nothing follows from it but that."""
 
+import gzip
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -216,6 +217,46 @@ def test_an_answer_that_drips_over_tls_is_cut_off_too(tmp_path: Path, name: str)
 def test_an_answer_that_ends_before_its_length_is_told(serve: Serve, name: str) -> None:
     with pytest.raises(errors.Unavailable, match="ended the connection before its answer was whole"):
         CALLS[name](serve(cut_short))
+
+
+A_LIST = b'{"kind": "NodeList", "metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "a"}}]}'
+
+
+def compressed(body: bytes) -> Answer:
+    """As an API server answers who takes gzip."""
+
+    def answer(exchange: Exchange) -> None:
+        exchange.handler.send_response(200)
+        exchange.handler.send_header("Content-Encoding", "gzip")
+        exchange.handler.send_header("Content-Length", str(len(body)))
+        exchange.handler.end_headers()
+        exchange.handler.wfile.write(body)
+
+    return answer
+
+
+def test_a_compressed_list_is_read(serve: Serve) -> None:
+    gateway = serve(compressed(gzip.compress(A_LIST)))
+
+    assert [node["metadata"]["name"] for node in gateway.list(NODE)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (gzip.compress(A_LIST)[:-9], "ended too early"),
+        (A_LIST, "cannot be unpacked"),
+        (b"", "ended too early"),
+        (gzip.compress(bytes(1024 * 1024 + 1)), "too long"),
+    ],
+)
+def test_a_compressed_list_that_is_cut_damaged_or_swells_is_told(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, body: bytes, told: str
+) -> None:
+    monkeypatch.setattr(reading, "MAX_PAGE", 1024 * 1024)
+
+    with pytest.raises(errors.Unavailable, match=told):
+        serve(compressed(body)).list(NODE)
 
 
 def test_an_event_without_an_end_fills_no_memory(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
