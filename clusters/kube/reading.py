@@ -73,7 +73,7 @@ def _unpacked(body: bytes) -> bytes:
     stream = zlib_ng.decompressobj(wbits=GZIP_BITS)
     try:
         page = stream.decompress(body, MAX_PAGE + 1)
-    except zlib_ng.error as error:
+    except zlib_ng.error as error:  # type: ignore[misc]  # the stub takes the class for an instance
         raise DecodeError(f"a compressed answer cannot be unpacked: {error}") from error
     if len(page) > MAX_PAGE:
         raise Endless(TOO_LONG)
