@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import connection
 
 from organizations.models import ProjectSecret
 from organizations.secrets import decrypt
@@ -55,6 +56,25 @@ def test_a_credential_is_changed_in_the_state_that_was_read(send, world):
 
     assert answers == [202, 412]
     assert send("get", path).json()["meta"]["name"] == "one"
+
+
+def test_of_two_made_at_once_the_second_overwrites_nothing(send, world):
+    """The other one is there as soon as the project is held: in whose transaction this one waited."""
+    theirs = {"name": "mine", "kind": "opaque", "content": b"theirs", "keys": ["API_KEY"], "created_by": "other"}
+    waited = []
+
+    def make_first(execute, sql, params, many, context):
+        holds = sql.startswith(
+            ('SELECT "organizations_project"."deletion_requested_at"', 'UPDATE "organizations_project"')
+        )
+        if holds and not waited:
+            waited.append(ProjectSecret.objects.create(project=world.project, **theirs))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(make_first):
+        answer = send("post", f"{ROOT}/generic-secret", body(world.project, SPECS["generic-secret"][0]))
+
+    assert (answer.status_code, len(waited)) == (409, 1)
 
 
 def test_a_registry_becomes_a_docker_configuration(send, world):

@@ -2,6 +2,7 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from accounts.models import AuditEntry, User
@@ -84,6 +85,23 @@ def test_a_renaming_takes_the_name_alone(api: Client, cluster: Cluster) -> None:
 
 def test_a_name_that_is_taken_is_a_409(api: Client, cluster: Cluster) -> None:
     assert send(api, "post", "/api/v1/clusters", ACCESS | {"name": cluster.name}).status_code == 409
+
+
+def test_of_two_of_one_name_at_once_the_second_is_a_409(api: Client, cluster: Cluster) -> None:
+    """The other one is there after the name was looked for and before ours is written."""
+    first = dict.fromkeys(("INSERT", "UPDATE"), ("late", "later"))
+
+    def write_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        for name in first.pop(sql[:6], ()) if '"clusters_cluster"' in sql[:40] else ():
+            Cluster.objects.create(name=name, server="http://127.0.0.1:1", credential=b"")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(write_first):
+        made = send(api, "post", "/api/v1/clusters", ACCESS | {"name": "late"})
+    with connection.execute_wrapper(write_first):
+        renamed = send(api, "put", f"/api/v1/clusters/{cluster.pk}", {"name": "later"})
+
+    assert [answer.status_code for answer in (made, renamed)] == [409, 409]
 
 
 def test_field_report_86_unknown_and_malformed_ids_have_one_body(api: Client) -> None:
