@@ -240,6 +240,7 @@ class Actions:
             elif task.status is Status.PIPELINED:
                 self._promise(task)
             task.virtual = False
+            task.job.forget()
         session.settle()
 
     def _promise(self, task: Task) -> None:

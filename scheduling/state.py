@@ -315,6 +315,10 @@ class Job:
         """Book a pod in or out of the counters; forgets what was cached."""
         task.podset.count(status, step)
         self._hold(task, status, step)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was cached of the next attempt."""
         self.to_place.clear()
         self.to_place_quota.clear()
 

@@ -266,25 +266,6 @@ def test_reclaim_gives_a_queue_its_quota_back() -> None:
     )
 
 
-def test_a_department_without_any_share_gives_all_to_one_that_is_above_its_own() -> None:
-    """Department a holds its whole share of 4 and asks for 8; the quota of its queue a2 is unused. Department b has
-    neither quota nor weight: its share is 0, with which no saturation is compared."""
-    queues = (
-        queue("a", quota=4, weight=0),
-        queue("a1", "a", quota=4),
-        queue("a2", "a", quota=4, created=1.0),
-        queue("b", weight=0, created=2.0),
-        queue("b1", "b", weight=0, created=3.0),
-    )
-    cluster = Cluster(node("n0", 8), queues=queues).gang("kept", 4, on=("n0",), queue="a1", preemptible=False)
-    cluster.gang("lost", 4, on=("n0",), queue="b1").gang("new", 4, queue="a2")
-
-    result = run_cycle(cluster.snapshot())
-
-    assert [each.pod for each in result.evicted] == ["default/lost-0"]
-    assert result.pipelined == {"default/new-0": "n0"}
-
-
 def test_consolidation_moves_a_pod_to_make_room() -> None:
     cluster = Cluster(node("n0", 4), node("n1", 4)).gang("a", 2, on=("n0",)).gang("b", 2, on=("n1",)).gang("c", 4)
 
