@@ -50,7 +50,7 @@ def test_an_untouched_log_holds(log):
         {"after": {"label_value": "x"}},
         {"outcome": "Failed"},
         {"at": timezone.now() - timedelta(days=1)},
-        {"object_id": "17"},
+        {"object_id": "another"},
         {"project_id": 4},
         {"digest": "0" * 64},
     ],
