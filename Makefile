@@ -52,7 +52,8 @@ test-all: test ## everything: PostgreSQL, faults and the real cluster too
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "long and not stack and not faults and not cluster"
 	$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "database and not stack and not faults and not cluster" $(DATABASE_TESTS)
 	$(BIN)/python -m pytest -q -m "(faults or (stack and long)) and not cluster" tests/stack tests/faults
-	$(BIN)/python -m pytest -q -m "cluster" tests/contract tests/clusters tests/cluster
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "cluster and not stack" tests/contract tests/clusters tests/cluster
+	$(BIN)/python -m pytest -q -m "cluster and stack" tests/cluster
 
 check: $(STAMP_DEV) ## static checks, fast to slow
 	$(BIN)/ruff check .

@@ -104,7 +104,7 @@ def test_templates_hold_no_inline_script_style_or_handler(path):
 
 # By mark: the folders where `make test-all` looks for it. Elsewhere it would never be run.
 FOLDERS_OF_MARKS = {
-    "stack": {"tests/stack"},
+    "stack": {"tests/stack", "tests/cluster"},
     "faults": {"tests/stack", "tests/faults"},
     "cluster": {"tests/cluster", "tests/clusters", "tests/contract"},
 }

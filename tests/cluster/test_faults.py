@@ -6,25 +6,31 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import jwt
 import pytest
 import time_machine
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from clusters.credentials import decrypt
-from clusters.kinds import SECRET
-from clusters.kube.errors import Rejected
+from clusters.credentials import Credential, decrypt
 from clusters.kubeconfig import ClusterAccess
-from clusters.models import ClusterObject
+from clusters.models import ClusterEvent, ClusterObject, Node, Pod
 from clusters.services import update_credential
+from controlplane import retention
 from controlplane.reconcilers import RECONCILERS
 from core.conditions import find
 from organizations.models import Department
+from organizations.services import ProjectInput, create_project
 from tests.cluster.running import RealCluster
-from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, account, department, queue_names, synced
+from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, account, department, graphs_in, queue_names, synced
 from tests.contract.client import Api
+from tests.workloads.samples import MULTINODE
 from topology.models import NetworkTopology
 from topology.services import create_topology
+from workloads.models import Workload
+from workloads.services import submit_workload, update_workload
 
 INTENTS = 200
 
@@ -53,23 +59,29 @@ def test_after_etcd_is_compacted_the_streams_go_on(world: World, api: Api, serve
     world.settle(lambda: ClusterObject.objects.filter(name="after").exists(), "the new queue to be seen")
 
 
-def test_a_token_that_is_no_longer_taken_is_said_and_a_new_one_heals(world: World, api: Api) -> None:
+def expired(access: ClusterAccess, server: RealCluster) -> ClusterAccess:
+    """The same with its token as it was two hours ago, which ended an hour ago; the server's own key signs it."""
+    token = access.credential.token
+    claims = jwt.decode(token, options={"verify_signature": False})
+    now = int(timezone.now().timestamp())
+    claims |= {"iat": now - 7200, "nbf": now - 7200, "exp": now - 3600}
+    key = (server.directory / "pki" / "sa.key").read_text()
+    past = jwt.encode(claims, key, algorithm="RS256", headers={"kid": jwt.get_unverified_header(token)["kid"]})
+    return replace(access, credential=Credential(token=past))
+
+
+def test_a_token_that_expired_is_said_and_a_new_one_heals(world: World, api: Api, server: RealCluster) -> None:
     one = department(world, "one")
     world.run_until_quiet()
-    path = "/api/v1/namespaces/muster-system/serviceaccounts/muster"
-    api.delete(path)
-    access = account(api)  # the account is another one: its old tokens are void, within the server's cache of 10 s
+    update_credential(world.actor, world.cluster, access=expired(account(api), server))
+    world.run_all()
 
-    def refused() -> bool:
-        """Of both rows: the token may end between the looks at the one and at the other."""
-        world.run_all()
-        world.cluster.refresh_from_db()
-        reachable = find(world.cluster.conditions, "Reachable") or {}
-        said = "does not accept the credential any more" in reachable["message"]
-        return said and synced(one).get("reason") == "Unauthorized"
+    world.cluster.refresh_from_db()
+    reachable = find(world.cluster.conditions, "Reachable") or {}
+    assert "does not accept the credential any more" in reachable["message"]
+    assert synced(one)["reason"] == "Unauthorized"
 
-    world.settle(refused, "the token to be refused", 60)
-    update_credential(world.actor, world.cluster, access=access)
+    update_credential(world.actor, world.cluster, access=account(api))
     world.run_all()
     world.run_until_quiet()
     assert synced(one)["status"] == "True"
@@ -87,7 +99,7 @@ def test_a_certificate_authority_that_was_replaced_is_said_and_a_new_one_heals(
         name.unlink()
     for left in pki.glob("ca*"):
         left.unlink()
-    server.end("kube-apiserver")
+    server.end("kube-apiserver", signal.SIGKILL)
     try:
         server.start_api_server()
         world.run_all()
@@ -97,7 +109,7 @@ def test_a_certificate_authority_that_was_replaced_is_said_and_a_new_one_heals(
         world.run_all()
         assert synced(one)["status"] == "True"
     finally:
-        server.end("kube-apiserver")
+        server.end("kube-apiserver", signal.SIGKILL)
         shutil.rmtree(pki)
         kept.rename(pki)
         server.start_api_server()
@@ -184,20 +196,119 @@ def test_admission_that_refuses_is_told_in_its_words_and_one_that_is_down_is_wai
         api.delete(f"{ADMISSION}/validatingadmissionpolicies/no-queues")
 
 
-def test_an_object_that_is_too_large_is_refused_with_the_limit(world: World) -> None:
-    manifest = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "large", "namespace": "default"},
-        "data": {"a": "x" * 3_200_000},
+def swollen(name: str, texts: int) -> str:
+    """A graph whose document is short and whose object is not: aliases repeat a text of 100 kB."""
+    first = f"{{name: A0, value: &text {'x' * 100_000}}}"
+    env = ", ".join([first, *(f"{{name: A{number}, value: *text}}" for number in range(1, texts))])
+    return MULTINODE.replace("name: qwen", f"name: {name}").replace("envFrom:", f"env: [{env}]\n              envFrom:")
+
+
+def accepted(workload: Workload) -> dict[str, Any]:
+    workload.refresh_from_db()
+    return find(workload.conditions, "Accepted") or {}
+
+
+def test_an_object_that_is_too_large_is_told_and_nothing_else_waits_for_it(world: World, api: Api) -> None:
+    """Larger than etcd takes, than the API server sends there, and than the API server itself takes."""
+    project = create_project(world.actor, department=department(world, "research"), given=ProjectInput("swelling"))
+    world.run_until_quiet()
+    grows = submit_workload(world.actor, project=project, source=swollen("grows", 1))
+    world.settle(lambda: synced(grows).get("status") == "True", "the first graph to be written")
+    graphs = graphs_in(project.namespace)
+    before = api.get(f"{graphs}/grows").meta["generation"]
+
+    limits = {
+        16: "etcdserver: request is too large",
+        25: "trying to send message larger than max",
+        32: "limit is 3145728",
     }
-    with pytest.raises(Rejected, match="limit is 3145728"):
-        world.gateway.apply(SECRET, manifest)
+    large = {
+        words: submit_workload(world.actor, project=project, source=swollen(f"large-{texts}", texts))
+        for texts, words in limits.items()
+    }
+    update_workload(world.actor, workload=grows, source=swollen("grows", 16))
+    fits = submit_workload(world.actor, project=project, source=swollen("fits", 10))
+    world.settle(lambda: synced(fits).get("status") == "True", "what fits to be written")
+
+    for words, workload in large.items():
+        said = accepted(workload)
+        assert (said["reason"], workload.phase, workload.failures) == ("TooLarge", "Failed", 0)
+        assert said["message"].startswith("The object is too large for the cluster: ")
+        assert words in said["message"]
+    assert accepted(grows)["reason"] == "TooLarge"
+    assert api.get(f"{graphs}/grows").meta["generation"] == before
+    assert synced(project)["status"] == "True"
+
+    update_workload(world.actor, workload=grows, source=swollen("grows", 2))
+    world.settle(lambda: accepted(grows)["status"] == "True", "the smaller document to be written")
+    assert [each["metadata"]["name"] for each in api.get(graphs).body["items"]] == ["fits", "grows"]
+    [_frontend, decode] = api.get(f"{graphs}/grows").body["spec"]["components"]
+    assert len(decode["podTemplate"]["spec"]["containers"][0]["env"]) == 2
 
 
-@pytest.mark.parametrize("minutes", [-10, 10])
-def test_a_clock_that_is_ten_minutes_off_changes_nothing(world: World, minutes: int) -> None:
-    with time_machine.travel(timezone.now() + timedelta(minutes=minutes), tick=True):
+FUTURE = "9999-12-31T23:59:59Z"
+
+
+def put_what_lies_ahead(api: Api, namespace: str) -> None:
+    """What kubelets and controllers write whose clocks are ahead: the times that a server takes from its clients."""
+    condition = {"status": "False", "reason": "Ahead", "message": "ahead", "lastTransitionTime": FUTURE}
+    graph = f"{graphs_in(namespace)}/qwen/status"
+    container = {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    labels = {"nvidia.com/dynamo-graph-deployment-name": "qwen", "nvidia.com/dynamo-component": "decode"}
+    pod = {"metadata": {"name": "qwen-0", "labels": labels}, "spec": {"schedulerName": "x", "containers": [container]}}
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    node = {"conditions": [{"type": "Ahead", "lastHeartbeatTime": FUTURE, **condition}]}
+    waits = {"startTime": FUTURE, "conditions": [{"type": "PodScheduled", **condition}]}
+    assert api.merge(graph, {"status": {"conditions": [{"type": "Ready", **condition}]}}).status == 200
+    assert api.post(pods, pod).status == 201
+    assert api.strategic(f"{pods}/qwen-0/status", {"status": waits}).status == 200
+    assert api.strategic("/api/v1/nodes/gpu-1/status", {"status": node}).status == 200
+    for kind, name, space in (("DynamoGraphDeployment", "qwen", namespace), ("Node", "gpu-1", "")):
+        event = {
+            "metadata": {"name": f"{name}.ahead"},
+            "involvedObject": {"kind": kind, "name": name, "namespace": space},
+            "type": "Warning",
+            "reason": "Ahead",
+            "message": f"{name} is ahead",
+            "lastTimestamp": FUTURE,
+        }
+        assert api.post(f"/api/v1/namespaces/{space or 'default'}/events", event).status == 201
+
+
+def test_objects_whose_times_lie_in_the_future_are_read_shown_and_forgotten(
+    world: World, api: Api, admin: User, client: Client
+) -> None:
+    project = create_project(world.actor, department=department(world, "research"), given=ProjectInput("ahead"))
+    world.run_until_quiet()
+    workload = submit_workload(world.actor, project=project, source=MULTINODE)
+    world.settle(lambda: synced(workload).get("status") == "True", "the graph to be written")
+    put_what_lies_ahead(api, project.namespace)
+    ahead = ClusterEvent.objects.filter(reason="Ahead", last_seen_at__year=9999)
+    world.settle(lambda: ahead.count() == 2, "the events to be read")
+    world.settle(lambda: Pod.objects.filter(name="qwen-0", reason="Ahead").exists(), "the pod to be read")
+    nodes = Node.objects.filter(cluster=world.cluster, name="gpu-1")
+    world.settle(lambda: FUTURE in str(nodes.get().conditions), "the node's condition to be read")
+
+    world.run_all()
+    assert synced(workload)["status"] == "True"
+    assert not [row for kind in RECONCILERS for row in kind.model._default_manager.all() if row.failures]
+    client.force_login(admin)
+    for name, row, said in (
+        ("workloads:detail", workload, "qwen is ahead"),
+        ("clusters:node-detail", nodes.get(), "gpu-1 is ahead"),
+    ):
+        page = client.get(reverse(name, args=[row.pk])).content.decode()
+        assert said in page
+        assert f'<time datetime="{FUTURE}"' in page
+
+    retention.delete_outdated(timezone.now() + timedelta(days=2))
+    assert not ahead.exists()
+
+
+@pytest.mark.parametrize("off", [timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-400)], ids=str)
+def test_a_clock_that_is_off_changes_nothing(world: World, off: timedelta) -> None:
+    """By the slow ones everything in the cluster was made in the future."""
+    with time_machine.travel(timezone.now() + off, tick=True):
         one = department(world, "one")
         world.run_until_quiet()
         world.run_all()
@@ -222,18 +333,3 @@ def test_another_controller_that_fights_is_named_and_left_alone(world: World, ap
     assert synced(one)["reason"] == "Fought"
     assert "argocd sets spec.priority of Queue one" in synced(one)["message"]
     assert api.get(f"{QUEUES}/one").body["spec"]["priority"] == 7
-
-
-def test_a_second_muster_says_so_and_writes_nothing(world: World, api: Api, admin: User, settings: Any) -> None:
-    one = department(world, "one")
-    world.run_all()
-    world.run_until_quiet()
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another installation's key", []
-    update_credential(world.actor, world.cluster, access=account(api))
-    world.run_all()
-    api.merge(f"{QUEUES}/one", {"spec": {"priority": 7}})
-    world.run_all()
-
-    assert synced(one)["reason"] == "OtherMuster"
-    assert api.get(f"{QUEUES}/one").body["spec"]["priority"] == 7
-    api.merge("/api/v1/namespaces/muster-system", {"metadata": {"annotations": {"muster.dev/installation": None}}})

@@ -13,7 +13,7 @@ from organizations.models import Department, Project
 from organizations.services import ProjectInput, create_project, delete_project
 from tests.cluster.admission import refusing
 from tests.cluster.running import RealCluster
-from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, department, queue_names, synced
+from tests.cluster.world import ADMISSION, CRDS, QUEUES, World, department, graphs_in, queue_names, synced
 from tests.contract.client import Api
 from tests.workloads.samples import MULTINODE
 from topology.models import NetworkTopology
@@ -151,7 +151,7 @@ def test_a_conversion_that_is_down_stops_only_its_kind_and_is_waited_for(world: 
     research = department(world, "research")
     project = create_project(world.actor, department=research, given=ProjectInput("serving"))
     world.run_until_quiet()
-    graphs = f"/apis/nvidia.com/v1beta1/namespaces/{project.namespace}/dynamographdeployments"
+    graphs = graphs_in(project.namespace)
     with conversion_down(api):
         workload = submit_workload(world.actor, project=project, source=MULTINODE)
         world.settle(lambda: "conversion webhook" in synced(workload).get("message", ""), "the webhook to be named")

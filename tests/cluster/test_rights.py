@@ -15,7 +15,8 @@ from clusters.rbac import needed_permissions
 from metrics.tasks import scrape
 from tests.cluster import platform
 from tests.cluster.running import RealCluster
-from tests.cluster.world import World, audited, connected, is_refused, used
+from tests.cluster.world import World, audited, connected, is_refused, put_nodes, used
+from tests.contract import servers
 from tests.contract.client import Api
 from tests.faults.test_crash_points import STORY
 
@@ -27,6 +28,14 @@ EXPORTER = {
         "containers": [{"name": "main", "image": "x", "ports": [{"name": "metrics", "containerPort": 9400}]}],
     },
 }
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Api, RealCluster]]:
+    """A server of its own: its audit log tells of this story alone."""
+    with servers.real() as (api, cluster):
+        put_nodes(api)
+        yield api, cluster
 
 
 @pytest.fixture
