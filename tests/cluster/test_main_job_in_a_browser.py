@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.cluster.installation import RealMuster
 from tests.cluster.test_main_job import PLATFORM, refusals, rejected, written
 from tests.stack import test_main_job as story
+from tests.stack import test_main_job_api as story_by_rest
 from tests.stack.conftest import Console, launched, new_context, sign_in
 from tests.stack.installation import Muster
 
@@ -22,7 +23,7 @@ def test_the_main_job_in_a_browser_on_a_real_cluster(tmp_path: Path) -> None:
             tab = context.new_page()
             console.listen(tab)
             sign_in(tab, installation)
-            story.the_main_job(installation, tab, no_kubelet_answers, nobody_measures)
+            story.the_main_job(installation, tab, no_kubelet_answers, while_two_graphs_run)
             context.close()
         assert (refusals(installation), rejected(installation)) == ([], [])
         assert written(installation) >= PLATFORM
@@ -36,6 +37,14 @@ def test_the_main_job_in_a_browser_on_a_real_cluster(tmp_path: Path) -> None:
 def no_kubelet_answers(tab: Page) -> None:
     """No machine stands behind a node of KWOK's: why there is no log is said in the API server's words."""
     expect(tab.get_by_text(re.compile("The log could not be read: .*containerLogs"))).to_be_visible()
+
+
+def while_two_graphs_run(tab: Page, muster: Muster) -> None:
+    """Nobody measures them, and a third one, which spans nodes, starts as a gang of Grove's own back-end."""
+    nobody_measures(tab, muster)
+    api = story_by_rest.Api(muster)
+    [project] = api.do("GET", "/v1/org-unit/projects")["projects"]
+    story_by_rest.spans_nodes(api, project["id"])
 
 
 def nobody_measures(tab: Page, muster: Muster) -> None:
