@@ -35,9 +35,10 @@ async def serve(nodes: int, directory: Path) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     cluster = RealCluster(directory, controllers=CONTROLLED, lease_seconds=0)
     try:
-        cluster.start()
+        cluster.start_servers()
         async with HttpClient.from_kubeconfig(cluster.kubeconfig) as client:
             await platform.install(client, platform.our_crds())
+            cluster.start_controllers()
             pods = await fill(client, nodes)
             await asyncio.to_thread(await_running, cluster)
         seconds, memory = time.monotonic() - began, cluster.memory()
