@@ -30,7 +30,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 }
 SHORTEST_MINUTES = 1
 LONGEST_URI = 2000
-_URI = re.compile(r"(https?://)?([a-zA-Z0-9.-]+\.[a-zA-Z]{2,})(:[0-9]{1,5})?(/[^\s]*)?")  # Run:ai's pattern
+URI = re.compile(r"(https?://)?([a-zA-Z0-9.-]+\.[a-zA-Z]{2,})(:[0-9]{1,5})?(/[^\s]*)?")  # Run:ai's pattern
 _ROW = "security.{}"
 
 Value = Mapping[str, Any]
@@ -103,7 +103,7 @@ def _idle(value: Value) -> dict[str, Any]:
 
 def _logout(value: Value) -> dict[str, Any]:
     uri = value["uri"] or None
-    if uri is not None and (len(uri) > LONGEST_URI or not _URI.fullmatch(uri)):
+    if uri is not None and (len(uri) > LONGEST_URI or not URI.fullmatch(uri)):
         raise InvalidInput.of("uri", _("This is no address to go to"), "https://example.org/signed-out")
     return {"uri": uri}
 

@@ -26,20 +26,20 @@ RESERVATION_NAMESPACE = "kai-resource-reservation"
 DEFAULT_NODE_POOL = "default"
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_RFC1123_LABEL = re.compile(rf"{_LABEL}\Z")
+RFC1123_LABEL = re.compile(rf"{_LABEL}\Z")
 _RFC1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
-_RFC1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
-_LABEL_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)\Z")
+RFC1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
+LABEL_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)\Z")
 
 
 def is_rfc1123_label(name: str) -> bool:
     """Whether `name` can be a namespace, or any name of at most 63 characters."""
-    return len(name) <= 63 and _RFC1123_LABEL.match(name) is not None
+    return len(name) <= 63 and RFC1123_LABEL.match(name) is not None
 
 
 def is_rfc1123_subdomain(name: str) -> bool:
     """Whether `name` can be the name of an object, at most 253 characters."""
-    return len(name) <= 253 and _RFC1123_SUBDOMAIN.match(name) is not None
+    return len(name) <= 253 and RFC1123_SUBDOMAIN.match(name) is not None
 
 
 def is_label_key(key: str) -> bool:
@@ -47,12 +47,12 @@ def is_label_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     if slash and not is_rfc1123_subdomain(prefix):
         return False
-    return len(name) <= 63 and _LABEL_NAME.match(name) is not None
+    return len(name) <= 63 and LABEL_NAME.match(name) is not None
 
 
 def is_label_value(value: str) -> bool:
     """Whether `value` is a Kubernetes label value: empty, or at most 63 characters."""
-    return value == "" or (len(value) <= 63 and _LABEL_NAME.match(value) is not None)
+    return value == "" or (len(value) <= 63 and LABEL_NAME.match(value) is not None)
 
 
 def check_object_name(name: str, *, field: str = "name") -> str:

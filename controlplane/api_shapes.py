@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from core.api.limits import limited
 from core.api.shapes import Shape
+from core.tenant_settings import SETTINGS
 
 Uid = Annotated[str, Meta(examples=["0f6d3f4e-0000-4000-8000-0000000000d1"])]
 ObjectKind = Annotated[str, Meta(examples=["Queue"])]
@@ -95,8 +97,8 @@ class SettingShape(Shape):
 class SettingChange(Shape):
     """A setting to turn on or off."""
 
-    key: str
-    value: bool | str
+    key: Annotated[str, limited(enum=list(SETTINGS))]
+    value: bool | Annotated[str, limited(enum=["false", "true"])]
 
 
 class SettingChanged(Shape):

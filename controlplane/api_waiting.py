@@ -42,6 +42,11 @@ RECHECK_SECONDS, DEAF_SECONDS = 15.0, 2.0
 WHO_SECONDS = 5.0
 MOST_WAITING = 64
 FORMS = "condition=Ready, condition=Ready=False, phase=Running, delete"
+_GOAL = {
+    "type": "string",
+    "pattern": "^(?:delete=?|phase=[^\\u0000]+|condition=[^=\\u0000]+(?:=(?:True|False|Unknown)?)?)$",
+}
+_SECONDS = {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT, "default": 60}
 # The phases that say so of the kinds that have no condition of the type Ready: all but workloads.
 READY_PHASES = ("Ready", "Connected")
 
@@ -121,8 +126,8 @@ class WaitView(ObjectView):
     errors: Mapping[int, str] = {408: "The time is over.", 503: "Too many wait already."}
 
     parameters = (
-        OpenApiParameter("for", OpenApiTypes.STR, required=True, description=f"What to wait for: {FORMS}."),
-        OpenApiParameter("timeout", OpenApiTypes.INT, default=60, description=f"Seconds, 0 to {LONGEST_WAIT}."),
+        OpenApiParameter("for", _GOAL, required=True, description=f"What to wait for: {FORMS}."),
+        OpenApiParameter("timeout", _SECONDS, description=f"Seconds, 0 to {LONGEST_WAIT}."),
     )
 
     def get(self, request: Request, pk: str) -> Response:

@@ -298,6 +298,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": (
         "drf_spectacular.hooks.postprocess_schema_enums",
         "core.api.documenting.add_shapes",
+        "core.api.limits.add_limits",
         "core.api.linking.add_links",
     ),
 }

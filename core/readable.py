@@ -7,6 +7,7 @@ are parts of words in Persian and Indic scripts and of many emoji: they may stan
 seen, and nowhere else. Where a text has several lines, line ends and tabs may be there.
 """
 
+import re
 import unicodedata
 
 from core.errors import Fault
@@ -18,6 +19,15 @@ _JOINERS = frozenset("\u200c\u200d")
 _OF_LINES = frozenset("\n\r\t")
 _REFUSED = ("Cc", "Cs", "Zl", "Zp")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+
+# The same as patterns, for those who cannot call this: a joiner stands between two characters that are no spaces.
+_NEVER = "".join(sorted(_BIDI | _ZERO_WIDTH)) + "\u2028\u2029\U000e0000-\U000e007f"
+# Signs of format that may be there, but show nothing that a joiner could join.
+_FORMATS = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+_FORMATS += "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+_JOINED = r"(?<=[^\s{0}{1}])[{0}](?=[^\s{0}{1}])".format("".join(sorted(_JOINERS)), _FORMATS)
+READABLE = re.compile(rf"(?:[^\x00-\x1f\x7f-\x9f{_NEVER}{''.join(sorted(_JOINERS))}]|{_JOINED})*")
+READABLE_LINES = re.compile(READABLE.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b\x0c\x0e-\x1f"))
 
 
 def unreadable(field: str, text: str, *, several_lines: bool = False) -> list[Fault]:

@@ -20,12 +20,12 @@ RESERVED_NAMESPACES = frozenset(
     }
 )  # fmt: skip
 
-_NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
+NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
 
 
 def name_faults(name: str) -> list[Fault]:
     """Why `name` can't name a department or project."""
-    if len(name) <= NAME_LENGTH and _NAME.match(name):
+    if len(name) <= NAME_LENGTH and NAME.match(name):
         return []
     problem = _("“%(name)s” cannot be a name") % {"name": name[:80]} if name else _("A name is required")
     allowed = _("1 to %(n)d of a–z, 0–9 and “-”; a letter first, a letter or digit last") % {"n": NAME_LENGTH}

@@ -25,10 +25,10 @@ HUGGING_FACE_NAMES = ("hf-token-secret", "hf-token")
 HUGGING_FACE_KEYS = ("HF_TOKEN", "token")
 DOCKER_KEY = ".dockerconfigjson"
 
-_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
-_PRINTABLE = re.compile(r"[!-~]*")
-_PASSWORD = re.compile(r"[^\x00-\x1f\x7f-\x9f]*")
-_USER = re.compile(r"[^\x00-\x1f\x7f-\x9f:]*")
+KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
+PRINTABLE = re.compile(r"[!-~]*")
+PASSWORD = re.compile(r"[^\x00-\x1f\x7f-\x9f]*")
+USER = re.compile(r"[^\x00-\x1f\x7f-\x9f:]*")
 
 
 class SecretKind(models.TextChoices):
@@ -87,7 +87,7 @@ def _key_faults(fields: Mapping[str, str]) -> list[Fault]:
     return [
         Fault("content", _("“%(key)s” cannot be a key") % {"key": key[:60]}, allowed)
         for key in fields
-        if not _KEY.match(key)
+        if not KEY.match(key)
     ]
 
 
@@ -95,11 +95,11 @@ def _sent_faults(kind: str, fields: Mapping[str, str]) -> list[Fault]:
     """What cannot be sent as it is: a token is part of a header, a registry's login is `user:password` (RFC 7617)."""
     plain = _("printable ASCII characters without spaces")
     rules: dict[str, tuple[tuple[str, re.Pattern[str], str], ...]] = {
-        SecretKind.HUGGING_FACE: (("token", _PRINTABLE, plain),),
+        SecretKind.HUGGING_FACE: (("token", PRINTABLE, plain),),
         SecretKind.REGISTRY: (
-            ("server", _PRINTABLE, plain),
-            ("username", _USER, _("no “:” and no control characters")),
-            ("password", _PASSWORD, _("no control characters")),
+            ("server", PRINTABLE, plain),
+            ("username", USER, _("no “:” and no control characters")),
+            ("password", PASSWORD, _("no control characters")),
         ),
     }
     return [

@@ -12,6 +12,7 @@ from core.words import gettext as _
 from core.words import gettext_noop
 
 _PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ns|us|µs|μs|ms|s|m|h|d|w)")
+DURATION = re.compile(rf"(?:\+?(?:0|(?:{_PART.pattern})+))?")
 _GO = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z")
 _NANOSECONDS = {
     "ns": Decimal(1),

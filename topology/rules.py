@@ -11,14 +11,15 @@ from topology.suggestions import MAX_LEVELS, NodeFacts, is_surely_near_to_far
 
 # KAI's CRD (kai.scheduler_topologies); Kubernetes itself would allow one character more (253 + 1 + 63).
 MAX_KEY_LENGTH = 316
+MAX_NAME_LENGTH = 63
 
 # Run:ai's API (NetworkTopologyName) and D20 for node pools.
-_NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
+NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")
 
 
 def name_faults(name: str) -> list[Fault]:
     """Why `name` can't name a topology or pool; empty when it can."""
-    if len(name) <= 63 and _NAME.match(name):
+    if len(name) <= MAX_NAME_LENGTH and NAME.match(name):
         return []
     problem = _("A name is required") if not name else _("“%(name)s” cannot be a name") % {"name": name[:80]}
     allowed = _("1 to 63 of a–z, 0–9 and “-”; a letter first, a letter or digit last")

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
-from accounts.api.shapes import PermissionShape, PermittedScopesQuestion, RoleCreation, RoleShape, Scopes
+from accounts.api.shapes import PermissionShape, PermittedScopesQuestion, RoleGiven, RoleShape, Scopes
 from accounts.models import Role
 from accounts.permissions import TENANT, reach, require, rights_of, rules_of
 from accounts.requests import actor_of
@@ -51,7 +51,7 @@ class RoleListV2View(RoleListView):
     """List and create."""
 
     gives: Mapping[str, Any] = {"get": list[RoleShape], "post": RoleShape}
-    takes: Mapping[str, Any] = {"post": RoleCreation}
+    takes: Mapping[str, Any] = {"post": RoleGiven}
 
     def post(self, request: Request) -> Response:
         """Create one of permissions. 201."""
@@ -68,7 +68,7 @@ class RoleV2View(RoleView):
     """One role, to be changed if it is a custom one."""
 
     gives: Mapping[str, Any] = {"get": RoleShape, "put": RoleShape}
-    takes: Mapping[str, Any] = {"put": RoleCreation}
+    takes: Mapping[str, Any] = {"put": RoleGiven}
 
     def put(self, request: Request, role_id: str) -> Response:
         """Change it; it holds at once."""

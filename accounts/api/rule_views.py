@@ -6,12 +6,15 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import services
 from accounts.api import wire
 from accounts.api.shapes import (
+    MAX_BATCH,
     BatchAnswer,
     OwnRules,
     RuleBatch,
@@ -63,11 +66,12 @@ SORTS = {
 SEARCHED = ("user__email", "user__name", "group", "role", "scope_type")
 SUBJECT_TYPES = (*UserKind.values, "app", GROUP)
 KEYS = ("subjectId", "subjectType", "roleId", "scopeId", "scopeType", "clusterId")
-MAX_BATCH = 200
+MAX_ROLE = 10**9 - 1
 EXACT = (
-    *text_parameters(
-        "clusterId", "lastUpdated", "subjectType", "subjectIds", "subjectIdFilter", "scopeType", "scopeId", "roleId"
-    ),
+    *text_parameters("subjectType", "subjectIds", "subjectIdFilter", "scopeType", "scopeId"),
+    OpenApiParameter("clusterId", OpenApiTypes.UUID),
+    OpenApiParameter("lastUpdated", OpenApiTypes.DATETIME),
+    OpenApiParameter("roleId", {"type": "integer", "minimum": 0, "maximum": MAX_ROLE}),
     unused_parameter("includeDeleted", "what is deleted is gone"),
 )
 
@@ -309,6 +313,6 @@ def _cluster_id(text: str) -> UUID:
 
 
 def _whole(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ROLE))):
         raise InvalidInput.of(name, f"{text[:20]!r} is not a whole number", "an id")
     return int(text)

@@ -1,13 +1,22 @@
 """Shapes of the security settings (`runai-openapi.json`: AutoRedirectSSO, BrowserSessionTimeout, LogoutRedirectUri)."""
 
+import re
 from typing import Annotated
 
 import msgspec
+from django.conf import settings
 
+from accounts.security import LONGEST_URI, PROVIDER_ALIAS, SHORTEST_MINUTES, URI
+from core.api.limits import limited
 from core.api.shapes import UNSET, Meta, Shape, UnsetType
 
 Alias = Annotated[str, Meta(examples=["oidc"])]
 Uri = Annotated[str, Meta(examples=["https://example.org/signed-out"])]
+_LONGEST = settings.SESSION_COOKIE_AGE // 60
+GivenAlias = Annotated[str, limited(enum=[PROVIDER_ALIAS, ""])]
+GivenUri = Annotated[
+    str, limited(re.compile(f"(?:{URI.pattern})?"), maxLength=LONGEST_URI, examples=["https://example.org/signed-out"])
+]
 
 
 class AutoRedirect(Shape):
@@ -50,6 +59,8 @@ class SecuritySettingGiven(Shape):
     """The fields of one key; what is left out is as by default."""
 
     enabled: bool | None = None
-    idp_alias: Alias | None = None
-    idle_timeout: Annotated[float, Meta(ge=1, examples=[60])] | None = None
-    uri: Uri | None = None
+    idp_alias: GivenAlias | None = None
+    idle_timeout: (
+        Annotated[float, limited(minimum=SHORTEST_MINUTES, maximum=_LONGEST, multipleOf=1, examples=[60])] | None
+    ) = None
+    uri: GivenUri | None = None

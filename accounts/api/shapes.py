@@ -1,11 +1,25 @@
 """Shapes of users, service accounts, keys, roles, access rules and the audit log (`runai-openapi.json`)."""
 
+import re
 from typing import Annotated, Any, Literal
 
+from accounts.roles import ACTIONS, GROUP_OF
+from accounts.services.keys import NAME, NAME_LENGTH
+from accounts.services.roles import NAME_LENGTH as ROLE_NAME_LENGTH
+from accounts.services.users import EMAIL, EMAIL_LENGTH
+from core.api.limits import Description, Moment, either, limited
 from core.api.shapes import UNSET, Encoded, Meta, Shape, UnsetType
+from core.readable import READABLE
 
+MAX_BATCH = 200
 SubjectType = Literal["user", "service-account", "app", "group"]
 ScopeKind = Literal["tenant", "cluster", "department", "project"]
+Name = Annotated[str, limited(NAME, maxLength=NAME_LENGTH)]
+RoleName = Annotated[str, limited(re.compile(rf"(?=\S)(?:{READABLE.pattern})(?<=\S)"), maxLength=ROLE_NAME_LENGTH)]
+Email = Annotated[str, limited(EMAIL, maxLength=EMAIL_LENGTH)]
+SubjectId = Annotated[str, limited(minLength=1, maxLength=300)]
+ResourceType = Annotated[str, limited(enum=list(GROUP_OF))]
+Action = Annotated[str, limited(enum=list(ACTIONS))]
 
 
 class UserShape(Shape):
@@ -24,7 +38,7 @@ class UserShape(Shape):
 class UserCreation(Shape):
     """A new local person."""
 
-    email: str
+    email: Email
     reset_password: bool | None = None
     notify: bool | None = None
 
@@ -73,7 +87,7 @@ class ServiceAccountShape(Shape):
 class Named(Shape):
     """A new object's name."""
 
-    name: str
+    name: Name
 
 
 class Enabled(Shape):
@@ -117,10 +131,10 @@ class AccessKeyList(Shape):
 
 
 class AccessKeyCreation(Shape):
-    """A new key of one's own. `expiresAt` in RFC 3339."""
+    """A new key of one's own. `expiresAt` is to come."""
 
-    name: str
-    expires_at: str | None = None
+    name: Name
+    expires_at: Moment | None = None
 
 
 class AccessKeyCreated(Shape):
@@ -158,29 +172,40 @@ class RoleShape(Shape):
     created_by: str
 
 
-class PermissionGiven(Shape, forbid_unknown_fields=False):
-    """Actions on one type of resource."""
+class PermissionGiven(Shape):
+    """Actions on one type of resource, which may be named as it is shown."""
 
-    resource_type: str
-    actions: list[str]
+    resource_type: ResourceType
+    actions: Annotated[list[Action], limited(minItems=1)]
+    display_name: str | None = None
+    group_id: str | None = None
+
+
+Permissions = Annotated[list[PermissionGiven], limited(minItems=1)]
+NoKubernetesPermissions = Annotated[
+    dict[str, Any], limited(properties={"predefinedRole": {"type": "null"}}, additionalProperties=False, examples=[{}])
+]
 
 
 class RoleCreation(Shape):
     """A custom role of permissions; `permissionSets` is another name of the same list."""
 
-    name: str
-    description: str | None = None
-    permissions: list[PermissionGiven] | None = None
-    permission_sets: list[PermissionGiven] | None = None
+    name: RoleName
+    description: Description | None = None
+    permissions: Permissions | None = None
+    permission_sets: Permissions | None = None
     enabled: bool | None = None
-    kubernetes_permissions: dict[str, Any] | None = None
+    kubernetes_permissions: NoKubernetesPermissions | None = None
+
+
+RoleGiven = Annotated[RoleCreation, either({"permissions": {"type": "array"}}, {"permissionSets": {"type": "array"}})]
 
 
 class PermittedScopesQuestion(Shape):
     """A type of resource, and one action on it or all."""
 
-    resource_type: str
-    action: str | None = None
+    resource_type: ResourceType
+    action: Action | None = None
 
 
 class Scopes(Shape):
@@ -236,7 +261,7 @@ class OwnRules(Shape):
 class RuleCreation(Shape):
     """A role for a subject on a scope."""
 
-    subject_id: str
+    subject_id: SubjectId
     subject_type: SubjectType
     role_id: int
     scope_type: ScopeKind
@@ -264,14 +289,14 @@ class BatchAnswer(Shape):
 class RuleBatch(Shape):
     """Rules to delete, or to try."""
 
-    ids: list[str | int]
+    ids: Annotated[list[str | int], limited(minItems=1, maxItems=MAX_BATCH)]
     action: Literal["delete", "validate_delete"]
 
 
 class Subject(Shape):
     """Who gets the role."""
 
-    subject_id: str
+    subject_id: SubjectId
     subject_type: SubjectType
 
 

@@ -17,7 +17,7 @@ from accounts.services.taking import unless_taken
 from core.errors import Conflict, InvalidInput, NotFound
 from core.moments import rfc3339
 
-_NAME = re.compile(r"[a-z][-_a-z0-9]*[a-z0-9]\Z")  # Run:ai's pattern
+NAME = re.compile(r"[a-z][-_a-z0-9]*[a-z0-9]\Z")  # Run:ai's pattern
 NAME_LENGTH = 64
 KEYS_PER_PERSON = 50
 SERVICE_ACCOUNT_DOMAIN = "service-account"
@@ -120,7 +120,7 @@ def _outlives(actor: Actor, expires_at: datetime | None) -> bool:
 
 
 def _check_name(name: str) -> None:
-    if len(name) > NAME_LENGTH or not _NAME.match(name):
+    if len(name) > NAME_LENGTH or not NAME.match(name):
         raise InvalidInput.of(
             "name",
             _("This is no name"),

@@ -19,7 +19,8 @@ from accounts.services.taking import unless_taken
 from core.errors import Conflict, Fault, InvalidInput
 from core.readable import is_readable, unreadable
 
-_EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
+EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}\Z")  # Run:ai's pattern
+EMAIL_LENGTH = 254
 TEMPORARY_BYTES = 15
 TEMPORARY_LIFETIME = timedelta(days=3)
 
@@ -31,7 +32,7 @@ def create_user(actor: Actor, *, email: str, name: str = "") -> tuple[User, str]
     require(actor.user, "users:create", TENANT)
     email = email.strip().lower()
     faults = unreadable("name", name)
-    if len(email) > 254 or not _EMAIL.match(email):
+    if len(email) > EMAIL_LENGTH or not EMAIL.match(email):
         faults.append(Fault("email", _("This is no e-mail address"), "name@example.org"))
     if name.strip() and not (faults or is_readable(name)):
         faults.append(Fault("name", _("This name cannot be read"), _("something to be seen")))

@@ -4,8 +4,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from clusters.names import RFC1123_LABEL
+from core.api.limits import limited
 from core.api.shapes import UNSET, Accepted, Encoded, Meta, Shape, UnsetType
 
+Name = Annotated[str, limited(RFC1123_LABEL, maxLength=63)]
 NodeStatus = Literal["Ready", "NotReady", "Unknown"]
 
 
@@ -130,19 +133,19 @@ class ClusterShape(Shape):
 class ClusterCreation(Shape):
     """A cluster to register: a kubeconfig, or an address (`server`, Run:ai's name is `domain`) with a token."""
 
-    name: str
+    name: Name
     kubeconfig: str | None = None
     server: str | None = None
     domain: str | None = None
     certificate_authority: str | None = None
     token: str | None = None
-    version: str | None = None
+    version: Annotated[str, limited(maxLength=0, examples=[""])] | None = None
 
 
 class ClusterRenaming(Shape):
     """A new name."""
 
-    name: str
+    name: Name
 
 
 class RemovalAccepted(Accepted):

@@ -49,7 +49,7 @@ def add_shapes(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     schemas = result["components"]["schemas"]
     schemas.update(sorted(_components.items()))
     errors = result["components"].setdefault("responses", {})
-    for operation in _operations(result):
+    for operation in operations(result):
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for content in (content for body in bodies for content in body.get("content", {}).values()):
             if "example" not in content and "examples" not in content:
@@ -104,7 +104,7 @@ def _is(value: Any, kind: Any) -> bool:
     return isinstance(value, types.get(str(kind), ()))
 
 
-def _operations(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def operations(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for item in result["paths"].values():
         yield from (part for part in item.values() if isinstance(part, dict) and "responses" in part)
 

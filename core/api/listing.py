@@ -4,14 +4,18 @@ from collections.abc import Iterable, Sequence
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
 
 from core.api.ids import LARGEST_NUMBER
 from core.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET
-from core.filters import Filter
+from core.errors import InvalidInput
+from core.filters import MAX_SEARCH_LENGTH, Filter
 
 Parameters = tuple[OpenApiParameter, ...]
 
-SEARCH = OpenApiParameter("search", OpenApiTypes.STR, description="Words that must all occur.")
+SEARCH = OpenApiParameter(
+    "search", {"type": "string", "maxLength": MAX_SEARCH_LENGTH}, description="Words that must all occur."
+)
 ORDER = OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"])
 
 
@@ -50,6 +54,15 @@ def list_parameters(filters: Sequence[Filter], sorts: Iterable[str], *, searched
 def choice_parameter(name: str, choices: Sequence[str]) -> OpenApiParameter:
     """One of a few words; the first is the default."""
     return OpenApiParameter(name, OpenApiTypes.STR, enum=list(choices), default=choices[0])
+
+
+def read_choice(request: Request, parameter: OpenApiParameter) -> str:
+    """The word of a `choice_parameter`. Raises `InvalidInput`."""
+    allowed: Sequence[str] = parameter.enum or ()
+    value = request.query_params.get(parameter.name, allowed[0])
+    if value not in allowed:
+        raise InvalidInput.of(parameter.name, f"{value[:20]!r} is none of its values", ", ".join(allowed))
+    return value
 
 
 def flag_parameter(name: str) -> OpenApiParameter:

@@ -8,15 +8,17 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from core.api import idempotency
 from core.api.documenting import schema_of
 from core.api.errors import status_body
+from core.api.limits import whole
 from core.api.queries import query_parameters
 
 _STATUS = re.compile(r"\b(20[0-9])[.;]")
 
 IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    OpenApiTypes.STR,
+    idempotency.HEADER,
+    {"type": "string", "pattern": whole(idempotency.KEY)},
     OpenApiParameter.HEADER,
     description="For 24 hours the same key and request get the same answer; it is run once.",
 )

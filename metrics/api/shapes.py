@@ -1,8 +1,12 @@
 """Shapes of measurements, telemetry and reports (`runai-openapi.json`)."""
 
-from typing import Literal
+import re
+from typing import Annotated, Literal
 
+from core.api.limits import Moment, limited
 from core.api.shapes import UNSET, Shape, UnsetType
+from core.readable import READABLE
+from metrics.reports import FILTERS, LONGEST_NAME
 
 
 class Measured(Shape):
@@ -56,14 +60,19 @@ class ReportList(Shape):
     reports: list[ReportShape]
 
 
+Condition = Annotated[
+    str, limited(re.compile(rf"(?:{'|'.join(FILTERS)})==[^\x00]+"), examples=["projectName==assistant"])
+]
+
+
 class ReportCreation(Shape):
     """A report to make."""
 
-    name: str
-    start: str
-    end: str
+    name: Annotated[str, limited(READABLE, minLength=1, maxLength=LONGEST_NAME)]
+    start: Moment
+    end: Moment
     group_by: Literal["Nodepool", "Project", "Department", "Cluster"] | None = None
-    filter_by: list[str] | None = None
+    filter_by: list[Condition] | None = None
 
 
 class Availability(Shape):

@@ -7,6 +7,7 @@ import msgspec
 from django.db.models import QuerySet
 
 from core.api.columns import Remembered, as_text, exact_moment_of, uuid_text
+from core.api.shapes import UNSET
 from organizations.api.quotas import projects_resources, quotas_of, read_quotas, read_rows
 from organizations.api.shapes import (
     DepartmentShape,
@@ -88,11 +89,14 @@ def shown_departments(rows: "QuerySet[Department]", *, verbose: bool = False) ->
     return departments_of(list(rows.values_list(*DEPARTMENT_COLUMNS)), verbose=verbose)
 
 
-def departments_of(rows: Sequence[tuple[Any, ...]], *, verbose: bool = False) -> list[DepartmentShape]:
-    """The same of tuples of `DEPARTMENT_COLUMNS`."""
+def departments_of(
+    rows: Sequence[tuple[Any, ...]], *, verbose: bool = False, status: bool = True
+) -> list[DepartmentShape]:
+    """The same of tuples of `DEPARTMENT_COLUMNS`, with or without what their queues hold."""
     own, found = read_rows("department", [row[0] for row in rows]), []
     for key, name, cluster, description, created, updated, author in rows:
         quota = quotas_of(own.get(key, ()))
+        held = DepartmentStatus(quota_status=quota.status)
         shape = DepartmentShape(
             id=str(key),
             name=name,
@@ -104,12 +108,12 @@ def departments_of(rows: Sequence[tuple[Any, ...]], *, verbose: bool = False) ->
             updated_at=exact_moment_of(updated),
             created_by=author,
             updated_by=author,
-            status=DepartmentStatus(quota_status=quota.status),
+            status=held if status else UNSET,
             **_NO_RULES,
         )
         if verbose:
             projects = Project.objects.filter(department=key).values_list("pk", flat=True)
-            shape.status.node_pool_quota_statuses = quota.by_pool
+            held.node_pool_quota_statuses = quota.by_pool
             theirs = read_rows("project", list(projects)).values()
             shape.projects_aggregated_resources = projects_resources(own.get(key, ()), list(theirs))
         found.append(shape)

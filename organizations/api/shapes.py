@@ -1,10 +1,29 @@
 """Shapes of departments, projects and their quota (`runai-openapi.json`: Department, Project, Resources)."""
 
+import re
 from typing import Annotated, Any, Literal
 
+from clusters.names import RFC1123_LABEL
+from core.api.limits import Description, Uuid, limited, part
 from core.api.shapes import UNSET, Meta, Shape, UnsetType
 from organizations.api.fair_share_shapes import Debt, Level, QueueRow
+from organizations.quota import LARGEST
+from organizations.rules import NAME, NAME_LENGTH, RESERVED_NAMESPACES
 from topology.api.impact_shapes import ImpactShape
+
+Name = Annotated[str, limited(NAME, maxLength=NAME_LENGTH)]
+_RESERVED = "|".join(sorted(RESERVED_NAMESPACES))
+Namespace = Annotated[str, limited(re.compile(f"(?:(?!kube-|(?:{_RESERVED})$){part(RFC1123_LABEL)})?"), maxLength=63)]
+# −1 is unlimited; at most six decimals, which JSON Schema cannot say of floating numbers.
+_WITHIN = {"minimum": 0, "exclusiveMaximum": int(LARGEST)}
+Amount = Annotated[float, limited(anyOf=[_WITHIN, {"const": -1}])]
+Weight = Annotated[float, limited(**_WITHIN)]
+Priority = Annotated[
+    str, limited(re.compile("Low|Normal|High|0*(?:[0-9]{1,6}|1000000)"), maxLength=9, examples=["Normal"])
+]
+# Parts of Run:ai that KAI Scheduler has no counterpart of: an object that says nothing.
+_SAYS_NOTHING = {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "null"}}]}
+Silent = Annotated[dict[str, Any], limited(additionalProperties=_SAYS_NOTHING, examples=[{}])]
 
 
 class PoolName(Shape):
@@ -119,9 +138,9 @@ class ProjectsResources(Shape):
 
 
 class DepartmentShape(Owner):
-    """One department."""
+    """One department; in lists its status with `verbosity=verbose`."""
 
-    status: DepartmentStatus
+    status: DepartmentStatus | UnsetType = UNSET
     projects_aggregated_resources: list[ProjectsResources] | UnsetType = UNSET
     impact: ImpactShape | UnsetType = UNSET
 
@@ -187,12 +206,23 @@ class PoolGiven(Shape):
     name: str | None = None
 
 
-class GivenBounds(Shape):
+class GivenSurplus(Shape):
+    """What is beyond the deserved; null is unlimited, and an absent one stays as it is."""
+
+    limit: Amount | None = None
+    over_quota_weight: Weight | None = None
+
+
+class GivenGpus(GivenSurplus):
+    """Amounts of GPUs; null is no amount of deserved ones."""
+
+    deserved: Amount | UnsetType = UNSET
+
+
+class GivenBounds(GivenSurplus):
     """Amounts of one resource; null is unlimited, and an absent one stays as it is."""
 
-    deserved: float | None = None
-    limit: float | None = None
-    over_quota_weight: Annotated[float, Meta(ge=0)] | None = None
+    deserved: Amount | None = None
 
 
 class GivenMemory(GivenBounds):
@@ -205,10 +235,10 @@ class ResourceGiven(Shape):
     """The quota to set on one node pool, the default one where none is named. `priority`: a name or a number."""
 
     node_pool: PoolGiven | None = None
-    gpu: GivenBounds | None = None
+    gpu: GivenGpus | None = None
     cpu: GivenBounds | None = None
     memory: GivenMemory | None = None
-    priority: str | None = None
+    priority: Priority | None = None
 
 
 class ResourcesImpact(Shape):
@@ -224,29 +254,29 @@ ResourcesChanged = list[ResourceShape] | ResourcesImpact
 class OwnerChange(Shape):
     """What to change. Of Run:ai's other parts only what says nothing is taken."""
 
-    description: str | None = None
+    description: Description | None = None
     resources: list[ResourceGiven] | None = None
-    scheduling_rules: dict[str, Any] | None = None
+    scheduling_rules: Silent | None = None
     default_node_pools: Annotated[list[Any], Meta(max_length=0)] | None = None
-    node_types: dict[str, Any] | None = None
-    enforce_runai_scheduler: bool | None = None
-    overtime_data: dict[str, Any] | None = None
+    node_types: Silent | None = None
+    enforce_runai_scheduler: Annotated[bool, limited(const=True)] | None = None
+    overtime_data: Silent | None = None
 
 
 class DepartmentCreation(OwnerChange, kw_only=True):
     """A new department."""
 
-    name: str
-    cluster_id: str
+    name: Name
+    cluster_id: Uuid
 
 
 class ProjectCreation(OwnerChange, kw_only=True):
     """A new project; `parentId` is its department, the cluster's `default` without one."""
 
-    name: str
-    cluster_id: str
+    name: Name
+    cluster_id: Uuid
     parent_id: str | None = None
-    requested_namespace: str | None = None
+    requested_namespace: Namespace | None = None
 
 
 class FairShare(Shape):

@@ -14,10 +14,9 @@ from clusters.models import Cluster
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, sort
 from core.api.ids import number_of
-from core.api.listing import count_parameters, list_parameters
+from core.api.listing import choice_parameter, count_parameters, list_parameters, read_choice
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
-from core.api.queries import unused_parameter
 from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
@@ -58,7 +57,7 @@ COMMON_SORTS = {
 }
 
 
-VERBOSITY = unused_parameter("verbosity", "departments are listed with their status either way")
+VERBOSITY = choice_parameter("verbosity", ("brief", "meta", "verbose"))
 Owner = TypeVar("Owner", Department, Project)
 
 
@@ -110,10 +109,13 @@ class DepartmentListView(ApiView):
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
-        """Departments, sorted and paged."""
+        """Departments, sorted and paged; with their status where `verbosity` is verbose."""
+        verbosity = read_choice(request, VERBOSITY)
         found: Any = sort(request, visible_departments(request), COMMON_SORTS, default="name")
         rows, following = paginate(request, found.values_list(*DEPARTMENT_COLUMNS))
-        return Response(DepartmentList(departments=departments_of(rows), next=following or UNSET))
+        return Response(
+            DepartmentList(departments=departments_of(rows, status=verbosity == "verbose"), next=following or UNSET)
+        )
 
     def post(self, request: Request) -> Response:
         """Create one. 201."""

@@ -12,7 +12,7 @@ from tests.api import conformance
 
 # Parameters of Run:ai that change nothing here; the document says why of each.
 WITHOUT_EFFECT = {
-    "force", "verbosity", "statusInfo", "usageInfo", "includeDeleted", "filter", "version", "remoteClusterUrl", "cloud",
+    "force", "statusInfo", "usageInfo", "includeDeleted", "filter", "version", "remoteClusterUrl", "cloud",
     "clusterip", "format",
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.readable import is_readable, same_name, unreadable
+from core.readable import READABLE, READABLE_LINES, is_readable, same_name, unreadable
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,21 @@ def test_line_ends_and_tabs_may_be_in_texts_of_several_lines_only():
 @pytest.mark.parametrize("text", ["", "❤\ufe0f\u200d🔥", "می\u200cخواهم", "क्\u200dष", "a  b"])
 def test_text_of_every_script_passes(text):
     assert unreadable("description", text) == []
+
+
+CHARACTERS = [
+    chr(code) for code in (*range(0xD800), *range(0xE000, 0x10000), *range(0x1F600, 0x1F650), *range(0xE0000, 0xE0100))
+]
+JOINED = ["a\u200cb", "\u200ca", "a\u200c", "a \u200cb", "a\u200c b", "می\u200cخواهم", "👩\u200d💻", "a\u200c\u200db"]
+
+
+@pytest.mark.parametrize("several_lines", [False, True])
+def test_the_pattern_of_the_api_s_document_says_the_same(several_lines):
+    pattern = READABLE_LINES if several_lines else READABLE
+    texts = (text for one in CHARACTERS for text in (one, f"a{one}b") if "\u200c" not in text and "\u200d" not in text)
+    differing = [
+        ascii(text)
+        for text in (*texts, *JOINED)
+        if bool(pattern.fullmatch(text)) is bool(unreadable("", text, several_lines=several_lines))
+    ]
+    assert differing == []

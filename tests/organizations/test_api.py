@@ -229,3 +229,18 @@ def test_listing_projects_takes_a_fixed_number_of_queries(
 
     assert (len(answer.json()["projects"]), answer.json()["next"]) == (10, 10)
     assert json.loads(answer.content)["projects"][0]["name"] == "p0"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [("", False), ("?verbosity=brief", False), ("?verbosity=meta", False), ("?verbosity=verbose", True)],
+)
+def test_departments_are_listed_with_their_status_where_that_is_asked_for(
+    api: Client, department: Department, query: str, told: bool
+) -> None:
+    (listed,) = api.get(f"/api/v1/org-unit/departments{query}").json()["departments"]
+
+    assert ("status" in listed) is told
+    assert (
+        api.get("/api/v1/org-unit/departments?verbosity=all").json()["faults"][0]["allowed"] == "brief, meta, verbose"
+    )

@@ -1,9 +1,25 @@
 """Shapes of topologies and node pools (`runai-openapi.json`: NetworkTopology, Nodepool)."""
 
+import re
 from typing import Annotated, Literal
 
+from clusters.names import DEFAULT_NODE_POOL, LABEL_NAME, RFC1123_SUBDOMAIN
+from core.api.limits import Uuid, limited, part
 from core.api.shapes import UNSET, Condition, Meta, Shape, UnsetType
 from topology.api.impact_shapes import ImpactShape
+from topology.durations import DURATION
+from topology.rules import MAX_KEY_LENGTH, MAX_NAME_LENGTH, NAME
+from topology.suggestions import MAX_LEVELS
+
+_LABEL_NAME = rf"(?!.{{64}}){part(LABEL_NAME)}"
+Name = Annotated[str, limited(NAME, maxLength=MAX_NAME_LENGTH)]
+NewPoolName = Annotated[str, limited(re.compile(f"(?!{DEFAULT_NODE_POOL}$){part(NAME)}"), maxLength=MAX_NAME_LENGTH)]
+LabelKey = Annotated[
+    str,
+    limited(re.compile(f"(?:{part(RFC1123_SUBDOMAIN)}/)?{_LABEL_NAME}"), maxLength=MAX_KEY_LENGTH, examples=["pool"]),
+]
+LabelValue = Annotated[str, limited(LABEL_NAME, maxLength=63, examples=["h100"])]
+Off = Annotated[bool, limited(const=False)]
 
 
 class TopologyFinding(Shape):
@@ -48,9 +64,9 @@ class TopologyList(Shape):
 class TopologyCreation(Shape):
     """A new topology: keys of node labels, broadest first."""
 
-    name: str
-    cluster_id: str
-    levels: list[str]
+    name: Name
+    cluster_id: Uuid
+    levels: Annotated[list[LabelKey], limited(minItems=1, maxItems=MAX_LEVELS, uniqueItems=True)]
 
 
 Strategy = Annotated[str, Meta(extra_json_schema={"enum": ["binpack", "spread"]})]
@@ -63,18 +79,23 @@ class PlacementStrategy(Shape):
     gpu: Strategy | None = None
 
 
+Duration = Annotated[str, limited(DURATION, examples=["8h40m"])]
+
+
 class SchedulingConfiguration(Shape):
     """How a pool is scheduled. `minGuaranteedRuntime` as `8h40m`."""
 
     placement_strategy: PlacementStrategy | None = None
-    min_guaranteed_runtime: str | None = None
+    min_guaranteed_runtime: Duration | None = None
 
 
-class GpuOptimization(Shape, forbid_unknown_fields=False):
+class GpuOptimization(Shape):
     """Parts of Run:ai that KAI Scheduler has no counterpart of: off."""
 
-    swap_enabled: bool | None = None
-    node_level_scheduler_enabled: bool | None = None
+    swap_enabled: Off | None = None
+    node_level_scheduler_enabled: Off | None = None
+    cpu_swap_memory_size: str | UnsetType | None = UNSET
+    reserved_gpu_memory_for_swap_operations: str | UnsetType | None = UNSET
 
 
 class PoolCondition(Shape):
@@ -135,14 +156,14 @@ class PoolList(Shape):
 class PoolSettings(Shape):
     """What a pool is; a null `networkTopologyId` detaches."""
 
-    label_key: str | None = None
-    label_value: str | None = None
-    network_topology_id: str | None = None
+    label_key: LabelKey | None = None
+    label_value: LabelValue | None = None
+    network_topology_id: Uuid | None = None
     placement_strategy: PlacementStrategy | None = None
     scheduling_configuration: SchedulingConfiguration | None = None
-    over_provisioning_ratio: float | None = None
-    gpu_network_acceleration_label_key: str | None = None
-    gpu_network_acceleration_detection: str | None = None
+    over_provisioning_ratio: Annotated[float, limited(const=1)] | None = None
+    gpu_network_acceleration_label_key: Annotated[str, limited(maxLength=0, examples=[""])] | None = None
+    gpu_network_acceleration_detection: Annotated[str, limited(enum=["Auto", "DontUse"])] | None = None
     gpu_resource_optimization: GpuOptimization | None = None
 
 
@@ -156,7 +177,7 @@ class PoolChange(PoolSettings):
 class PoolCreation(PoolSettings, kw_only=True):
     """A new pool: the nodes with this label."""
 
-    name: str
-    cluster_id: str
-    label_key: str
-    label_value: str
+    name: NewPoolName
+    cluster_id: Uuid
+    label_key: LabelKey
+    label_value: LabelValue

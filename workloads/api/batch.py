@@ -14,10 +14,8 @@ from core.api.ids import uuid_of
 from core.api.views import ApiView
 from core.errors import InvalidInput, MusterError
 from workloads import selectors, services
-from workloads.api.shapes import WorkloadBatch, WorkloadBatchAnswer
+from workloads.api.shapes import MAX_IDS, WorkloadBatch, WorkloadBatchAnswer
 from workloads.models import Workload
-
-MAX_IDS = 100
 
 
 def _suspend(actor: Actor, workload: Workload) -> object:

@@ -179,7 +179,7 @@ def _is_uuid(text: str) -> bool:
 
 def _one_of(request: Request, name: str, allowed: tuple[str, ...]) -> str:
     """A choice of the query, the first of `allowed` without one. Raises `InvalidInput`."""
-    value = request.query_params.get(name) or allowed[0]
+    value = request.query_params.get(name, allowed[0])
     if value not in allowed:
         raise InvalidInput.of(name, f"{value[:20]!r} is not allowed", ", ".join(allowed))
     return value

@@ -10,7 +10,7 @@ from accounts.permissions import require
 from accounts.requests import actor_of
 from core.api.views import ApiView
 from workloads.api.placement_shapes import PlacementPreview
-from workloads.api.shapes import Submission
+from workloads.api.shapes import SubmissionGiven
 from workloads.api.views import placement_of, read_submission
 
 
@@ -18,7 +18,7 @@ class WorkloadPreviewView(ApiView):
     """What the scheduler would make of a submission. GPUs in devices; times in the units that the names say."""
 
     gives: Mapping[str, Any] = {"post": PlacementPreview}
-    takes: Mapping[str, Any] = {"post": Submission}
+    takes: Mapping[str, Any] = {"post": SubmissionGiven}
     asks_only = True
 
     def post(self, request: Request) -> Response:

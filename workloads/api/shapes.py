@@ -1,9 +1,12 @@
 """Shapes of workloads (`runai-openapi.json`: Workload, WorkloadDetailed, WorkloadV2, Pod1, Event)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from core.api.limits import either, limited
 from core.api.shapes import UNSET, Condition, Encoded, Shape, UnsetType
 from workloads.api.placement_shapes import PlacementPreview
+
+MAX_IDS = 100  # of one batch
 
 
 class RequestedPods(Shape):
@@ -231,6 +234,12 @@ class Submission(Shape):
     desired_phase: Literal["Running", "Stopped"] | None = None
 
 
+# Without a manifest there is nothing to submit.
+SubmissionGiven = Annotated[
+    Submission, either({"manifest": {"type": "object"}}, {"manifestBase64Encoded": {"type": "string"}})
+]
+
+
 class WorkloadFailure(Shape):
     """A workload that was left as it is, and why."""
 
@@ -250,7 +259,7 @@ class WorkloadBatchAnswer(Shape):
 class WorkloadBatch(Shape):
     """One act on up to 100 workloads."""
 
-    ids: list[str]
+    ids: Annotated[list[str], limited(minItems=1, maxItems=MAX_IDS)]
     action: Literal["delete", "suspend", "resume"]
 
 

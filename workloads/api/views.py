@@ -26,7 +26,14 @@ from workloads.api import wire
 from workloads.api.listing import COLUMNS, workloads_of
 from workloads.api.observed_shapes import PodList
 from workloads.api.placement_shapes import PlacementPreview
-from workloads.api.shapes import Submission, WorkloadDetailed, WorkloadList, WorkloadV2, WorkloadV2Answer
+from workloads.api.shapes import (
+    Submission,
+    SubmissionGiven,
+    WorkloadDetailed,
+    WorkloadList,
+    WorkloadV2,
+    WorkloadV2Answer,
+)
 from workloads.models import Workload, WorkloadQuerySet
 from workloads.placement_alternatives import full_preview
 from workloads.reconcile.preview import rendered_manifest
@@ -129,7 +136,7 @@ class WorkloadsV2View(ApiView):
 
     parameters = LIST
     gives: Mapping[str, Any] = {"get": WorkloadList, "post": WorkloadV2}
-    takes: Mapping[str, Any] = {"post": Submission}
+    takes: Mapping[str, Any] = {"post": SubmissionGiven}
 
     def get(self, request: Request) -> Response:
         """The list, as of v1."""
