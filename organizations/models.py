@@ -1,11 +1,14 @@
 """Departments, projects, and their quota per node pool."""
 
 from decimal import Decimal
+from typing import Self
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.permissions import Scope, ScopedQuerySet
+from accounts.models import User
+from accounts.permissions import Scope, ScopedQuerySet, reach
 from clusters.models import Cluster
 from core.models import DesiredState, TimestampedModel
 from topology.models import NodePool
@@ -140,6 +143,8 @@ class ProjectSecret(TimestampedModel):
     """A secret of a project's namespace: write-only, encrypted at rest, shown only by name and key."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="secrets")
+    # What it is a copy of; none of the project's own.
+    source = models.ForeignKey("SharedSecret", on_delete=models.CASCADE, null=True, related_name="copies")
     name = models.CharField(max_length=253)
     kind = models.CharField(max_length=16)  # hugging-face, registry, opaque
     keys = models.JSONField(default=list)
@@ -151,6 +156,65 @@ class ProjectSecret(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """Where it lies, for permissions."""
+        return self.project.scope
+
+
+class SharedSecretQuerySet(models.QuerySet["SharedSecret"]):
+    def visible_to(self, user: User | AnonymousUser) -> Self:
+        """Those that reach a scope in which the asker may read credentials."""
+        where = reach(user, "credentials:read")
+        if where.everywhere:
+            return self
+        departments = Department.objects.filter(
+            models.Q(cluster__in=where.clusters)
+            | models.Q(pk__in=where.departments)
+            | models.Q(projects__in=where.projects)
+        )
+        inside = models.Q(department__in=departments) | models.Q(department=None, cluster__in=where.touched_clusters)
+        return self.filter(inside | models.Q(place="tenant")) if not where.is_empty else self.none()
+
+
+class SharedSecret(TimestampedModel):
+    """A secret of a department, a cluster or the whole installation, of which the projects there have copies."""
+
+    place = models.CharField(max_length=60)  # tenant, `cluster <id>`, `department <id>`
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, null=True, related_name="shared_secrets")
+    department = models.ForeignKey(Department, on_delete=models.CASCADE, null=True, related_name="shared_secrets")
+    name = models.CharField(max_length=253)
+    kind = models.CharField(max_length=16)
+    keys = models.JSONField(default=list)
+    content = models.BinaryField()
+    created_by = models.CharField(max_length=254, blank=True)
+
+    objects = SharedSecretQuerySet.as_manager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("place", "name"), name="shared_secret_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def scope(self) -> Scope:
+        """Where it lies, for permissions."""
+        if self.department is not None:
+            return self.department.scope
+        return Scope(self.cluster_id)
+
+    @property
+    def width(self) -> int:
+        """How far it reaches: 0 a department, 1 a cluster, 2 everywhere."""
+        return 0 if self.department_id is not None else 1 if self.cluster_id is not None else 2
+
+    def reaches(self, project: Project) -> bool:
+        """Whether it is shared with `project`."""
+        if self.department_id is not None:
+            return self.department_id == project.department_id
+        return self.cluster_id in (None, project.cluster_id)
 
 
 class FormerSecret(models.Model):

@@ -1,20 +1,21 @@
-"""`/api/v1/asset/credentials`: secrets of projects in Run:ai's five kinds."""
+"""`/api/v1/asset/credentials`: secrets of projects and what is shared with them, in Run:ai's five kinds."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import reach, require
+from accounts.permissions import ScopedQuerySet, reach, require
 from accounts.requests import actor_of
+from clusters.models import Cluster
 from core.api.bodies import check_keys
 from core.api.ids import number_of, uuid_of
-from core.api.listing import choice_parameter, number_parameters, text_parameters
+from core.api.listing import number_parameters, text_parameters
 from core.api.matching import check_match, tagged
 from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Accepted
@@ -25,21 +26,20 @@ from organizations.api import credentials_wire as wire
 from organizations.api.credentials_shapes import (
     AnyCredentialList,
     Credential,
-    CredentialChange,
-    CredentialCreation,
     CredentialList,
+    Scope,
 )
-from organizations.models import Project, ProjectSecret
+from organizations.models import Department, Project, ProjectSecret, SharedSecret
 
-# Of a credential in Run:ai; here each belongs to a project.
-SCOPES = ("project", "tenant", "cluster", "department")
+SCOPES = get_args(Scope)
+Row = TypeVar("Row", bound=Model)
 USE = (
     unused_parameter("statusInfo", "a credential has no status of its own"),
     unused_parameter("usageInfo", "it is not recorded who uses a credential"),
 )
 PARAMETERS = (
     *text_parameters("name"),
-    choice_parameter("scope", SCOPES),
+    OpenApiParameter("scope", OpenApiTypes.STR, enum=list(SCOPES)),
     *number_parameters("projectId", "departmentId"),
     OpenApiParameter("clusterId", OpenApiTypes.UUID),
     *USE,
@@ -65,7 +65,7 @@ class CredentialListView(ApiView):
 
     parameters = PARAMETERS
     gives: Mapping[str, Any] = {"get": CredentialList, "post": Credential}
-    takes: Mapping[str, Any] = {"post": CredentialCreation}
+    takes: Mapping[str, Any] = {}
 
     kind: wire.Kind = wire.GENERIC
 
@@ -75,15 +75,19 @@ class CredentialListView(ApiView):
         return Response({"entries": [wire.credential_json(row) for row in rows]})
 
     def post(self, request: Request) -> Response:
-        """Make one in a project. 202; 409 where the name is taken."""
+        """Make one in a project, or for each project of a department, a cluster or the tenant. 202; 409 where the name
+        is taken."""
         body = self.body()
         check_keys(body, ("meta", "spec"))
-        name, project = read_meta(request, body)
+        name, where = read_meta(request, body)
         kind, fields = wire.read_spec(self.kind, name, body)
 
         def create() -> dict[str, Any]:
             actor = actor_of(request)
-            made = services.put_secret(actor, project=project, kind=kind, name=name, fields=fields, is_new=True)
+            if isinstance(where, services.Place):
+                shared = services.share_secret(actor, place=where, kind=kind, name=name, fields=fields)
+                return wire.credential_json(shared)
+            made = services.put_secret(actor, project=where, kind=kind, name=name, fields=fields, is_new=True)
             return wire.credential_json(made)
 
         return Response(self.write(create), status=202)
@@ -95,7 +99,7 @@ class CredentialView(ApiView):
     parameters = USE
     gives: Mapping[str, Any] = {"get": Credential, "put": Credential, "delete": Accepted}
     other_successes: Mapping[str, Any] = {"delete": (204,)}
-    takes: Mapping[str, Any] = {"put": CredentialChange}
+    takes: Mapping[str, Any] = {}
 
     kind: wire.Kind = wire.GENERIC
 
@@ -105,46 +109,54 @@ class CredentialView(ApiView):
         return tagged(shown, shown)
 
     def put(self, request: Request, asset_id: str) -> Response:
-        """Rename it (`meta.name`), or overwrite its content (`spec`); the project stays. 202."""
+        """Rename it (`meta.name`), or overwrite its content (`spec`); its place stays. 202."""
         secret, body = self._find(request, asset_id), self.body()
-        require(request.user, "credentials:update", secret.project.scope)
+        require(request.user, "credentials:update", secret.scope)
         check_match(request, wire.credential_json(secret))
         check_keys(body, ("meta", "spec"))
         name = _new_name(body, secret)
         content = wire.read_spec(self.kind, secret.name, body) if body.get("spec") is not None else None
-
-        def update() -> dict[str, Any]:
-            actor = actor_of(request)
-            changed = services.rename_secret(actor, secret=secret, name=name)
-            if content is not None:
-                kind, fields = content
-                changed = services.put_secret(
-                    actor, project=secret.project, kind=kind, name=changed.name, fields=fields
-                )
-            return wire.credential_json(changed)
-
-        return Response(self.write(update), status=202)
+        return Response(self.write(lambda: wire.credential_json(_change(request, secret, name, content))), status=202)
 
     def delete(self, request: Request, asset_id: str) -> Response:
-        """Delete it; its objects leave the cluster. 202 or 204, as Run:ai answers for the kind."""
+        """Delete it; its objects leave the clusters. 202 or 204, as Run:ai answers for the kind."""
         secret = self._find(request, asset_id)
-        require(request.user, "credentials:delete", secret.project.scope)
+        require(request.user, "credentials:delete", secret.scope)
         check_match(request, wire.credential_json(secret))
-        self.write(lambda: services.delete_secret(actor_of(request), secret=secret))
+        self.write(lambda: _delete(request, secret))
         return Response(status=204) if self.kind.deleted == 204 else Response(ACCEPTED, status=202)
 
-    def _find(self, request: Request, asset_id: str) -> ProjectSecret:
-        number = wire.secret_number(asset_id)
-        secret = visible_secrets(request).filter(pk=number).first()
+    def _find(self, request: Request, asset_id: str) -> wire.Secret:
+        model, number = wire.secret_number(asset_id)
+        rows = visible_secrets(request) if model is ProjectSecret else visible_shared(request)
+        secret = rows.filter(pk=number).first()
         if secret is None or wire.kind_of(secret) is not self.kind:
             raise NotFound
         return secret
 
 
+def _change(request: Request, secret: wire.Secret, name: str, content: Any) -> wire.Secret:
+    actor = actor_of(request)
+    if isinstance(secret, SharedSecret):
+        return services.change_shared_secret(actor, secret=secret, name=name, content=content)
+    changed = services.rename_secret(actor, secret=secret, name=name)
+    if content is None:
+        return changed
+    kind, fields = content
+    return services.put_secret(actor, project=secret.project, kind=kind, name=changed.name, fields=fields)
+
+
+def _delete(request: Request, secret: wire.Secret) -> None:
+    if isinstance(secret, SharedSecret):
+        services.delete_shared_secret(actor_of(request), secret=secret)
+    else:
+        services.delete_secret(actor_of(request), secret=secret)
+
+
 def visible_secrets(request: Request) -> QuerySet[ProjectSecret]:
-    """Secrets of the projects in which the asker may read credentials."""
+    """Secrets of the projects in which the asker may read credentials; not what is shared with them."""
     require(request.user, "credentials:read")
-    rows = ProjectSecret.objects.select_related("project").order_by("name", "pk")
+    rows = ProjectSecret.objects.filter(source=None).select_related("project").order_by("name", "pk")
     where = reach(request.user, "credentials:read")
     if where.everywhere:
         return rows
@@ -155,23 +167,36 @@ def visible_secrets(request: Request) -> QuerySet[ProjectSecret]:
     )
 
 
-def matching(request: Request) -> QuerySet[ProjectSecret]:
+def visible_shared(request: Request) -> QuerySet[SharedSecret]:
+    """Secrets that are shared with projects in which the asker may read credentials."""
+    require(request.user, "credentials:read")
+    return SharedSecret.objects.visible_to(request.user).select_related("department").order_by("name", "pk")
+
+
+def matching(request: Request) -> list[wire.Secret]:
     """Those that the query asks for."""
-    params, rows = request.query_params, visible_secrets(request)
-    paths = {"name": "name", "projectId": "project__id", "departmentId": "project__department_id"}
-    for key, path in paths.items():
-        if key in params:
-            rows = rows.filter(**{path: params[key] if key == "name" else _number(params, key)})
+    params, own, shared = request.query_params, visible_secrets(request), visible_shared(request)
+    if "name" in params:
+        own, shared = own.filter(name=params["name"]), shared.filter(name=params["name"])
+    if "projectId" in params:
+        own, shared = own.filter(project=_number(params, "projectId")), shared.none()
+    if "departmentId" in params:
+        department = _number(params, "departmentId")
+        own, shared = own.filter(project__department=department), shared.filter(department=department)
     if "clusterId" in params:
-        rows = rows.filter(project__cluster_id=_uuid(params, "clusterId"))
-    scope = params.get("scope", SCOPES[0])
-    if scope not in SCOPES:
+        cluster = _uuid(params, "clusterId")
+        own = own.filter(project__cluster=cluster)
+        shared = shared.filter(Q(cluster=cluster) | Q(department__cluster=cluster))
+    scope = params.get("scope")
+    if scope not in (None, *SCOPES):
         raise InvalidInput.of("scope", "There is no such scope", ", ".join(SCOPES))
-    return rows if scope == SCOPES[0] else rows.none()
+    if scope is not None:
+        own, shared = own if scope == "project" else own.none(), shared.filter(place__startswith=scope)
+    return [*own, *shared]
 
 
-def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project]:
-    """Name and project of a new credential. Raises `InvalidInput`."""
+def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project | services.Place]:
+    """Name and place of a new credential. Raises `InvalidInput`."""
     meta = body.get("meta")
     if not isinstance(meta, Mapping):
         raise InvalidInput.of("meta", "Required parameter is missing" if meta is None else "It is not an object")
@@ -179,16 +204,40 @@ def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project]:
     name = meta.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidInput.of("meta.name", "Required parameter is missing", "a string that is not empty")
-    if meta.get("scope") != "project":
-        raise InvalidInput.of("meta.scope", "Credentials belong to a project here", "project")
+    for flag in ("private", "autoDelete"):
+        if meta.get(flag):
+            raise InvalidInput.of(f"meta.{flag}", "A credential is of a whole scope, until it is deleted", "false")
+    return name, _place(request, meta)
+
+
+def _place(request: Request, meta: Mapping[str, Any]) -> Project | services.Place:
+    match meta.get("scope"):
+        case "project":
+            return _named(request, meta, "projectId", Project.objects.all())
+        case "department":
+            rows = Department.objects.select_related("cluster")
+            return services.Place(department=_named(request, meta, "departmentId", rows))
+        case "cluster":
+            return services.Place(cluster=_named(request, meta, "clusterId", Cluster.objects.all()))
+        case "tenant":
+            return services.Place()
+        case _:
+            raise InvalidInput.of("meta.scope", "There is no such scope", ", ".join(SCOPES))
+
+
+def _named(request: Request, meta: Mapping[str, Any], key: str, rows: "ScopedQuerySet[Row]") -> Row:
+    """The visible row that the field names. Raises `InvalidInput`."""
+    given = meta.get(key)
     try:
-        project = Project.objects.get_visible(request.user, pk=number_of(str(meta.get("projectId"))))
+        if isinstance(given, bool) or not isinstance(given, str | int):
+            raise NotFound
+        return rows.get_visible(request.user, pk=str(given))
     except NotFound as error:
-        raise InvalidInput.of("meta.projectId", "There is no such project", "the id of a project") from error
-    return name, project
+        kind = key.removesuffix("Id")
+        raise InvalidInput.of(f"meta.{key}", f"There is no such {kind}", f"the id of a {kind}") from error
 
 
-def _new_name(body: Mapping[str, Any], secret: ProjectSecret) -> str:
+def _new_name(body: Mapping[str, Any], secret: wire.Secret) -> str:
     """The name that a change gives it, else the one that it has."""
     meta = body.get("meta")
     if meta is None:

@@ -1,26 +1,41 @@
 """Shapes of credentials (`runai-openapi.json`: GenericSecret, DockerRegistry, …)."""
 
-from typing import Any, Literal
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
+from clusters.names import RFC1123_SUBDOMAIN
+from core.api.limits import Uuid, either, limited
 from core.api.shapes import UNSET, Shape, UnsetType
+from organizations.secrets import KEY, PASSWORD, PRINTABLE, USER
+
+Name = Annotated[str, limited(RFC1123_SUBDOMAIN, maxLength=253)]
+Text = Annotated[str, limited(minLength=1)]
+No = Annotated[bool, limited(const=False)]
+Scope = Literal["project", "department", "cluster", "tenant"]
+
+
+def _seen(rule: re.Pattern[str]) -> re.Pattern[str]:
+    """`rule` of a text that is not blank."""
+    return re.compile(rf"(?=.*\S){rule.pattern}")
 
 
 class CredentialMeta(Shape):
-    """Where a credential lies and who made it."""
+    """Where a credential lies and who made it; ids of what is above its scope."""
 
     id: str
     name: str
     kind: str
-    scope: str
-    project_id: int
-    project_name: str
-    department_id: str
-    cluster_id: str
+    scope: Scope
     tenant_id: int
     created_by: str
     created_at: str
     updated_by: str
     updated_at: str
+    project_id: int | UnsetType = UNSET
+    project_name: str | UnsetType = UNSET
+    department_id: str | UnsetType = UNSET
+    cluster_id: str | UnsetType = UNSET
 
 
 class KeyShown(Shape):
@@ -64,53 +79,112 @@ class AnyCredentialList(Shape):
 
 
 class CredentialMetaGiven(Shape):
-    """Name and project of a credential."""
+    """Name of a credential, and where: each project of a department, a cluster or the tenant gets it."""
 
-    name: str
-    scope: Literal["project"]
-    project_id: int | str
+    name: Name
+    scope: Scope
+    project_id: int | str | None = None
     department_id: int | str | None = None
-    cluster_id: str | None = None
-    auto_delete: bool | None = None
-    workload_supported_types: Any = None
-    private: bool | None = None
+    cluster_id: Uuid | None = None
+    auto_delete: No | None = None
+    workload_supported_types: dict[str, bool | str | None] | None = None
+    private: No | None = None
 
 
-class KeyGiven(Shape, forbid_unknown_fields=False):
+_ID = {"type": ["integer", "string"]}
+PlacedMeta = Annotated[
+    CredentialMetaGiven,
+    either(
+        {"scope": {"const": "project"}, "projectId": _ID},
+        {"scope": {"const": "department"}, "departmentId": _ID},
+        {"scope": {"const": "cluster"}, "clusterId": {"type": "string"}},
+        {"scope": {"const": "tenant"}},
+    ),
+]
+
+
+class KeyGiven(Shape):
     """A key and its value."""
 
-    key: str
+    key: Annotated[str, limited(KEY)]
     value: str
 
 
-class CredentialSpecGiven(Shape, rename=None):
-    """What a credential holds: pairs of a generic secret, else the fields of its kind."""
+class SpecGiven(Shape, rename=None):
+    """What every kind takes: Muster keeps the secret itself."""
 
-    keyValuePairs: list[KeyGiven] | None = None
     existingSecretName: None = None
-    url: str | None = None
-    user: str | None = None
-    password: str | None = None
-    accessKeyId: str | None = None
-    secretAccessKey: str | None = None
-    ngc_api_key: str | None = None
 
 
-class CredentialCreation(Shape):
+class GenericSpec(SpecGiven, kw_only=True):
+    """Keys and their values, each key once."""
+
+    keyValuePairs: Annotated[list[KeyGiven], limited(minItems=1)]
+
+
+class RegistrySpec(SpecGiven, kw_only=True):
+    """A registry's address and login."""
+
+    url: Annotated[str, limited(PRINTABLE, minLength=1)]
+    user: Annotated[str, limited(_seen(USER))]
+    password: Annotated[str, limited(_seen(PASSWORD))]
+
+
+class PasswordSpec(SpecGiven, kw_only=True):
+    """A login."""
+
+    user: Text
+    password: Text
+
+
+class AccessKeySpec(SpecGiven, kw_only=True):
+    """An access key of an object store."""
+
+    accessKeyId: Text
+    secretAccessKey: Text
+
+
+class NgcSpec(SpecGiven, kw_only=True):
+    """A key of NVIDIA's catalogue."""
+
+    ngc_api_key: Text
+
+
+Spec = TypeVar("Spec")
+
+
+class CredentialCreation(Shape, Generic[Spec]):
     """A new credential."""
 
-    meta: CredentialMetaGiven
-    spec: CredentialSpecGiven
+    meta: PlacedMeta
+    spec: Spec
 
 
 class CredentialRenaming(Shape):
     """A credential's new name."""
 
-    name: str | None = None
+    name: Name | UnsetType = UNSET
 
 
-class CredentialChange(Shape):
+class CredentialChange(Shape, Generic[Spec]):
     """A new name, or new content."""
 
     meta: CredentialRenaming | None = None
-    spec: CredentialSpecGiven | None = None
+    spec: Spec | None = None
+
+
+# By the path of the kind.
+CREATIONS: Mapping[str, Any] = {
+    "generic-secret": CredentialCreation[GenericSpec],
+    "docker-registry": CredentialCreation[RegistrySpec],
+    "password": CredentialCreation[PasswordSpec],
+    "access-key": CredentialCreation[AccessKeySpec],
+    "ngc-api-key": CredentialCreation[NgcSpec],
+}
+CHANGES: Mapping[str, Any] = {
+    "generic-secret": CredentialChange[GenericSpec],
+    "docker-registry": CredentialChange[RegistrySpec],
+    "password": CredentialChange[PasswordSpec],
+    "access-key": CredentialChange[AccessKeySpec],
+    "ngc-api-key": CredentialChange[NgcSpec],
+}

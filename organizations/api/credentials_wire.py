@@ -11,13 +11,17 @@ from typing import Any
 from core.api.bodies import check_keys
 from core.errors import InvalidInput, NotFound
 from core.moments import rfc3339
-from organizations.models import ProjectSecret
+from organizations.models import ProjectSecret, SharedSecret
 from organizations.secrets import HUGGING_FACE_KEYS, HUGGING_FACE_NAMES, SecretKind
 
 TENANT = 1
-# A credential's id holds the number of its row: `5ec7e700-0000-8000-8000-<12 hex digits>`.
-_PREFIX = 0x5EC7E700000080008000 << 48
+# A credential's id holds the number of its row: `5ec7e700-0000-8000-8000-<12 hex digits>`, `…-8001-…` of a shared one.
+_PREFIXES: Mapping[type[ProjectSecret] | type[SharedSecret], int] = {
+    ProjectSecret: 0x5EC7E700000080008000 << 48,
+    SharedSecret: 0x5EC7E700000080008001 << 48,
+}
 _NUMBER = (1 << 48) - 1
+Secret = ProjectSecret | SharedSecret
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ NGC = Kind("ngc-api-key", "ngcApiKey", {"ngc_api_key": "NGC_API_KEY"}, 204)
 KINDS = {kind.path: kind for kind in (GENERIC, REGISTRY, PASSWORD, ACCESS_KEY, NGC)}
 
 
-def kind_of(secret: ProjectSecret) -> Kind:
+def kind_of(secret: Secret) -> Kind:
     """What a secret is on the wire, by the keys that it holds."""
     if secret.kind == SecretKind.REGISTRY:
         return REGISTRY
@@ -46,44 +50,40 @@ def kind_of(secret: ProjectSecret) -> Kind:
     return next((k for k in (PASSWORD, ACCESS_KEY, NGC) if keys == set(k.keys.values())), GENERIC)
 
 
-def credential_id(secret: ProjectSecret) -> str:
+def credential_id(secret: Secret) -> str:
     """The id on the wire."""
-    return str(uuid.UUID(int=_PREFIX | secret.pk))
+    return str(uuid.UUID(int=_PREFIXES[type(secret)] | secret.pk))
 
 
-def secret_number(given: str) -> int:
-    """The number of the row. Raises `NotFound` for what is no id of a credential."""
+def secret_number(given: str) -> tuple[type[ProjectSecret] | type[SharedSecret], int]:
+    """The model and number of the row. Raises `NotFound` for what is no id of a credential."""
     try:
         number = uuid.UUID(given).int
     except ValueError as error:
         raise NotFound from error
-    if number & ~_NUMBER != _PREFIX:
-        raise NotFound
-    return number & _NUMBER
+    for model, prefix in _PREFIXES.items():
+        if number & ~_NUMBER == prefix:
+            return model, number & _NUMBER
+    raise NotFound
 
 
-def credential_json(secret: ProjectSecret) -> dict[str, Any]:
+def credential_json(secret: Secret) -> dict[str, Any]:
     """`{meta, spec}`; `spec` names the keys, their values are null."""
     return {"meta": meta_json(secret), "spec": _spec(secret)}
 
 
-def entry_json(secret: ProjectSecret) -> dict[str, Any]:
+def entry_json(secret: Secret) -> dict[str, Any]:
     """The same in the list of all kinds, where `spec` says the kind."""
     return {"meta": meta_json(secret), "spec": {kind_of(secret).name: _spec(secret)}}
 
 
-def meta_json(secret: ProjectSecret) -> dict[str, Any]:
+def meta_json(secret: Secret) -> dict[str, Any]:
     """Where it lies and who made it."""
-    project = secret.project
     return {
         "id": credential_id(secret),
         "name": secret.name,
         "kind": kind_of(secret).name,
-        "scope": "project",
-        "projectId": project.pk,
-        "projectName": project.name,
-        "departmentId": str(project.department_id),
-        "clusterId": str(project.cluster_id),
+        **_place(secret),
         "tenantId": TENANT,
         "createdBy": secret.created_by or "unknown",
         "createdAt": rfc3339(secret.created_at, "microseconds"),
@@ -92,7 +92,19 @@ def meta_json(secret: ProjectSecret) -> dict[str, Any]:
     }
 
 
-def _spec(secret: ProjectSecret) -> dict[str, Any]:
+def _place(secret: Secret) -> dict[str, Any]:
+    """Its scope, and the ids of all above it."""
+    if isinstance(secret, ProjectSecret):
+        project = secret.project
+        above = {"departmentId": str(project.department_id), "clusterId": str(project.cluster_id)}
+        return {"scope": "project", "projectId": project.pk, "projectName": project.name, **above}
+    if secret.department is not None:
+        above = {"departmentId": str(secret.department.pk), "clusterId": str(secret.department.cluster_id)}
+        return {"scope": "department", **above}
+    return {"scope": "cluster", "clusterId": str(secret.cluster_id)} if secret.cluster_id else {"scope": "tenant"}
+
+
+def _spec(secret: Secret) -> dict[str, Any]:
     kind = kind_of(secret)
     if kind is GENERIC:
         pairs: list[dict[str, Any]] = [{"key": key, "value": None} for key in secret.keys]

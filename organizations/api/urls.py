@@ -3,6 +3,7 @@
 from django.urls import path
 
 from organizations.api import credentials, fair_share, project_views, telemetry, views
+from organizations.api.credentials_shapes import CHANGES, CREATIONS
 from organizations.api.credentials_wire import KINDS
 
 ROOT = "v1/org-unit"
@@ -36,13 +37,17 @@ urlpatterns = (
     ),
     path(CREDENTIALS, credentials.AllCredentialsView.as_view(), name="credentials"),
     *(
-        path(f"{CREDENTIALS}/{kind.path}", credentials.CredentialListView.as_view(kind=kind), name=kind.path)
+        path(
+            f"{CREDENTIALS}/{kind.path}",
+            credentials.CredentialListView.as_view(kind=kind, takes={"post": CREATIONS[kind.path]}),
+            name=kind.path,
+        )
         for kind in KINDS.values()
     ),
     *(
         path(
             f"{CREDENTIALS}/{kind.path}/<str:asset_id>",
-            credentials.CredentialView.as_view(kind=kind),
+            credentials.CredentialView.as_view(kind=kind, takes={"put": CHANGES[kind.path]}),
             name=f"{kind.path}-one",
         )
         for kind in KINDS.values()

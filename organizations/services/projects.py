@@ -17,6 +17,7 @@ from core.hints import hint_reconcile
 from organizations.models import Department, Project
 from organizations.rules import NAMESPACE_PREFIX, description_faults, name_faults, namespace_faults
 from organizations.services.quotas import QuotaInput, write_quotas
+from organizations.services.shared_secrets import spread
 from topology.impact import kept
 from topology.protection import protection_of
 
@@ -57,6 +58,7 @@ def create_project(
     if not hold(department):
         raise Conflict(_("Department %(name)s is being deleted.") % {"name": department.name})
     _save_new(project)
+    spread([project])
     _before, after = write_quotas(project, given.quotas)
     told = {
         "name": project.name,

@@ -20,6 +20,7 @@ from core.hints import hint_reconcile
 from core.leases import poke
 from organizations.models import FormerSecret, Project, ProjectSecret
 from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
+from organizations.services.shared_secrets import spread, take_away
 
 
 @transaction.atomic
@@ -32,7 +33,8 @@ def put_secret(
     there that `is_new` says is not.
     """
     hold(project)  # who makes one of this name meanwhile is through before it is looked for
-    exists = ProjectSecret.objects.filter(project=project, name=name or HUGGING_FACE_NAMES[0]).exists()
+    own = ProjectSecret.objects.filter(project=project, source=None)
+    exists = own.filter(name=name or HUGGING_FACE_NAMES[0]).exists()
     require(actor.user, "credentials:update" if exists and not is_new else "credentials:create", project.scope)
     if exists and is_new:
         raise Conflict(_("Resource with this name already exists"), objects=[name])
@@ -40,6 +42,7 @@ def put_secret(
     _hold(project)
     if kind == SecretKind.HUGGING_FACE:
         name = HUGGING_FACE_NAMES[0]
+    _put_aside_copies(project, object_names(kind, name))
     _refuse_taken(project, kind, name)
     _want_again(project, object_names(kind, name))
     secret, made = ProjectSecret.objects.update_or_create(
@@ -55,6 +58,19 @@ def put_secret(
     )
     audit.record(actor, "create" if made else "update", secret, after={"project": project.name, "content": SECRET})
     return secret
+
+
+def _put_aside_copies(project: Project, names: Iterable[str]) -> None:
+    """What is shared with the project under these names yields to its own."""
+    wanted = set(names)
+    copies = ProjectSecret.objects.filter(project=project).exclude(source=None)
+    take_away(copy for copy in copies if wanted & set(object_names(copy.kind, copy.name)))
+
+
+def _refuse_copy(secret: ProjectSecret) -> None:
+    if secret.source is not None:
+        message = _("The secret %(name)s is shared with the project: change it where it is shared from.")
+        raise Conflict(message % {"name": secret.name}, objects=[secret.name])
 
 
 def _refuse_taken(project: Project, kind: str, name: str) -> None:
@@ -76,6 +92,7 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
     project = secret.project
     require(actor.user, "credentials:update", project.scope)
     hold(project)
+    _refuse_copy(secret)
     if name == secret.name:
         return secret
     if secret.kind == SecretKind.HUGGING_FACE:
@@ -83,6 +100,7 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
     if not is_rfc1123_subdomain(name):
         allowed = _("lower-case letters, digits, “-” and “.”")
         raise InvalidInput.of("name", _("“%(name)s” cannot be the name of a secret") % {"name": name[:80]}, allowed)
+    _put_aside_copies(project, object_names(secret.kind, name))
     for other in ProjectSecret.objects.filter(project=project).exclude(pk=secret.pk):
         if name in object_names(other.kind, other.name):
             raise Conflict(_("The secret %(name)s writes the same object.") % {"name": other.name})
@@ -92,6 +110,7 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
     _want_again(project, object_names(secret.kind, name))
     secret.name, secret.updated_at = name, timezone.now()
     secret.save(update_fields=["name", "updated_at"])
+    spread([project])
     return secret
 
 
@@ -100,9 +119,11 @@ def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
     """Delete the secret; its objects leave the cluster with the next reconcile of the project."""
     project = secret.project
     require(actor.user, "credentials:delete", project.scope)
+    _refuse_copy(secret)
     audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
     _note_former(secret)
     secret.delete()
+    spread([project])
     poke(Project, [project.pk])
     hint_reconcile(project)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from tests.api.runapy_people import people
 from tests.api.walks_of_resources import SPECS
 
@@ -50,6 +52,8 @@ def clusters(job: Job) -> None:
     call(group.delete_cluster(made["uuid"], force=True))
     assert made["uuid"] not in [row["uuid"] for row in call(group.get_clusters())]
     call(group.get_cluster_metrics(job.cluster_id, metric_type=["TOTAL_GPU"], **SPAN))
+    assert "kubectl" in call(group.get_cluster_install_info_by_uuid(job.cluster_id, version="2.24"))["installationStr"]
+    assert "kind: ClusterRole" in call(group.get_install_file(job.cluster_id))
 
 
 def nodes(job: Job) -> None:
@@ -147,6 +151,11 @@ CREDENTIALS = {
 
 def credentials(job: Job, project: Any) -> None:
     group, call, within = job.group("Credentials"), job.call, {"project_id": int(project["id"])}
+    meta = {"name": job.name("shared"), "scope": "department", "departmentId": project["parentId"]}
+    shared = call(group.create_docker_registry({"meta": meta, "spec": SPECS["docker-registry"]}))["meta"]["id"]
+    listed = call(group.list_docker_registries(scope="department", department_id=project["parentId"]))["entries"]
+    assert [row["meta"]["id"] for row in listed] == [shared]
+    call(group.delete_docker_registry(shared))
     for kind, (one, many) in CREDENTIALS.items():
         meta = {"name": job.name("token"), "scope": "project", "projectId": int(project["id"])}
         made = call(getattr(group, f"create_{one}")({"meta": meta, "spec": SPECS[kind]}))
@@ -166,6 +175,10 @@ def workloads(job: Job, project: Any) -> str:
     metadata = {"name": job.name("graph"), "projectId": project["id"], "clusterId": job.cluster_id}
     made = call(v2.create_workload_v2({"metadata": metadata, "manifestBase64Encoded": encoded}))
     id_ = made["metadata"]["id"]
+    changed = manifest.replace("replicas: 1", "replicas: 2", 1)
+    call(v2.update_workload_v2(id_, {"manifestBase64Encoded": base64.b64encode(changed.encode()).decode()}))
+    replaced = call(v2.get_workload_v2_by_id(id_))["workload"]["rawManifest"]
+    assert replaced["spec"] == yaml.safe_load(changed)["spec"] != yaml.safe_load(manifest)["spec"]
     call(v2.update_workload_v2(id_, {"desiredPhase": "Stopped"}))
     assert call(v2.get_workload_v2_by_id(id_))["workload"]["desiredPhase"] == "Stopped"
     found = call(v1.get_workloads(filter_by=[f"projectName=={project['name']}", "name=^graph"], sort_by="name"))

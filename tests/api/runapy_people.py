@@ -53,6 +53,7 @@ def people(job: "Job", project: Any) -> None:
         revoke=older.delete_user_application_by_id_administration,
     )
     job.call(job.group("Users").delete_user_by_id(user["id"]))
+    assert job.call(job.group("Idps").get_idps()) == []
     log = job.call(job.group("AuditLogs").get_audit_logs(start="2020-01-01T00:00:00Z", end="2100-01-01T00:00:00Z"))
     assert log["audit_logs"]
 

@@ -18,6 +18,7 @@ SPECS = {
     ),
     "ngc-api-key": ({"ngc_api_key": "canary-1"}, {"NGC_API_KEY": "canary-1"}),
 }
+PASSWORD = {"user": "ada", "password": "canary-1"}
 DOCKER = {"url": "registry.example.org", "user": "ada", "password": "canary-1"}
 
 
@@ -111,7 +112,10 @@ def test_a_second_of_the_same_name_is_409(send, world):
         ({"spec": {"keyValuePairs": [{"key": "a"}]}}, "spec.keyValuePairs[0]"),
         ({"spec": {"existingSecretName": "x"}}, "spec.existingSecretName"),
         ({"spec": {"colour": 1}}, "spec.colour"),
-        ({"meta": {"name": "x", "scope": "tenant"}}, "meta.scope"),
+        ({"meta": {"name": "x", "scope": "team"}}, "meta.scope"),
+        ({"meta": {"name": "x", "scope": "department"}}, "meta.departmentId"),
+        ({"meta": {"name": "x", "scope": "cluster", "clusterId": "x"}}, "meta.clusterId"),
+        ({"meta": {"name": "x", "scope": "tenant", "private": True}}, "meta.private"),
         ({"meta": {"name": "x", "scope": "project", "projectId": 999999}}, "meta.projectId"),
         ({"colour": 1}, "colour"),
     ],
@@ -150,3 +154,65 @@ def test_what_is_no_id_and_no_scope_is_refused(send, world, query):
 def test_a_dry_run_writes_nothing(send, world):
     answer = send("post", f"{ROOT}/password?dryRun=true", body(world.project, SPECS["password"][0]))
     assert (answer.status_code, ProjectSecret.objects.count()) == (202, 0)
+
+
+SCOPES = ("department", "cluster", "tenant")
+
+
+def meta_of(world, scope, name="shared"):
+    ids = {"department": {"departmentId": str(world.department.pk)}, "cluster": {"clusterId": str(world.cluster.pk)}}
+    return {"name": name, "scope": scope, **ids.get(scope, {})}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_credential_of_a_wider_scope_is_in_every_project_there(send, world, scope):
+    made = send("post", f"{ROOT}/docker-registry", {"meta": meta_of(world, scope), "spec": DOCKER})
+    path = f"{ROOT}/docker-registry/{made.json()['meta']['id']}"
+    copy = ProjectSecret.objects.get()
+    listed = [send("get", f"{ROOT}?scope={one}").json()["entries"] for one in (*SCOPES, "project")]
+    renamed = send("put", path, {"meta": {"name": "other"}})
+    replaced = send("put", path, {"spec": {**DOCKER, "password": "canary-2"}})
+
+    assert (made.status_code, renamed.status_code, replaced.status_code) == (202, 202, 202)
+    assert made.json()["meta"] == {**made.json()["meta"], **meta_of(world, scope)}
+    assert (copy.project, copy.name, copy.kind) == (world.project, "shared", "registry")
+    assert [len(entries) for entries in listed] == [int(one == scope) for one in (*SCOPES, "project")]
+    assert "canary-2" in decrypt(ProjectSecret.objects.get(name="other").content)[".dockerconfigjson"]
+    assert send("get", path).json() == replaced.json()
+    assert send("delete", path).status_code == 202
+    assert (send("get", path).status_code, ProjectSecret.objects.count()) == (404, 0)
+
+
+def test_a_second_of_a_wider_scope_and_name_is_409(send, world):
+    given = {"meta": meta_of(world, "tenant"), "spec": DOCKER}
+    assert [send("post", f"{ROOT}/docker-registry", given).status_code for _ in range(2)] == [202, 409]
+
+
+def test_the_hugging_face_token_can_be_that_of_a_department(send, world):
+    pairs = {"keyValuePairs": [{"key": "token", "value": "hf_canary"}]}
+    given = {"meta": meta_of(world, "department", "hf-token"), "spec": pairs}
+
+    assert send("post", f"{ROOT}/generic-secret", given).status_code == 202
+    assert (ProjectSecret.objects.get().kind, ProjectSecret.objects.get().keys) == (
+        "hugging-face", ["HF_TOKEN", "token"],
+    )  # fmt: skip
+
+
+def test_who_may_only_in_a_project_sees_what_is_shared_with_it_and_makes_none(
+    send, world, client_of, researcher, department_admin, outsider
+):
+    made = {
+        scope: send("post", f"{ROOT}/password", {"meta": meta_of(world, scope, f"of-{scope}"), "spec": PASSWORD}).json()
+        for scope in SCOPES
+    }
+    paths = {scope: f"{ROOT}/password/{made[scope]['meta']['id']}" for scope in SCOPES}
+
+    def asked(person, scope, method="get", body=None):
+        text = json.dumps(body) if body else ""
+        return client_of(person).generic(method, paths[scope], text, content_type="application/json").status_code
+
+    assert [asked(researcher, scope) for scope in SCOPES] == [200, 200, 200]
+    assert [asked(researcher, scope, "delete") for scope in SCOPES] == [403, 403, 403]
+    assert [asked(department_admin, scope, "put", {"spec": PASSWORD}) for scope in SCOPES] == [202, 403, 403]
+    assert [asked(outsider, scope) for scope in SCOPES] == [404, 404, 200]
+    assert [asked(outsider, scope, "delete") for scope in SCOPES] == [404, 404, 403]

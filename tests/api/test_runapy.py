@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import AccessKey
+from accounts.models import AccessKey, User
 from accounts.permissions import ADMINISTRATOR
 from accounts.tokens import new_secret
 from organizations.services import ensure_default_department
@@ -58,6 +58,29 @@ def test_the_threaded_client_does_the_whole_job(configuration: Any, cluster_id: 
 
     with ThreadedApiClient(configuration) as client:
         do_everything(Job(client, cluster_id, MANIFEST, lambda answer: answer.get(30).data, "b"))
+
+
+def test_the_client_shows_the_identity_provider_and_changes_the_password_of_who_asks(
+    configuration: Any, settings: Any
+) -> None:
+    from runai.api import IdpsApi, UsersApi
+    from runai.api_client import ApiClient
+
+    settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = "https://id.example.org", "muster"
+    person = User.objects.get(email="pipeline@example.org")
+    person.set_password("an old password of 2026")
+    person.save()
+
+    with ApiClient(configuration) as client:
+        idps = IdpsApi(client)
+        listed, one, mappers = idps.get_idps(), idps.get_idp("oidc"), idps.get_idp_mappers("oidc")
+        change = {"currentPassword": "an old password of 2026", "newPassword": "a new password of 2026"}
+        changed = UsersApi(client).change_user_password(change)
+
+    person.refresh_from_db()
+    assert (listed.data, mappers.data) == ([one.data], one.data["mappers"])
+    assert changed.status_code == 200
+    assert person.check_password("a new password of 2026")
 
 
 def test_the_asynchronous_client_writes_and_lists_while_its_token_holds(configuration: Any, cluster_id: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from organizations.models import Project, ProjectSecret
+from organizations.models import Project, ProjectSecret, SharedSecret
 
 
 @pytest.fixture
@@ -40,4 +40,18 @@ def test_secrets_of_another_project_cannot_be_deleted_through_mine(page: Client,
     secret = ProjectSecret.objects.create(project=other, name="x", kind="opaque", content=b"")
 
     assert page.post(f"/projects/{project.pk}/secrets/{secret.pk}/delete/").status_code == 404
+    assert ProjectSecret.objects.count() == 1
+
+
+def test_what_is_shared_with_a_project_is_shown_and_not_deleted_there(page: Client, project: Project) -> None:
+    source = SharedSecret.objects.create(place="tenant", name="registry", kind="opaque", content=b"")
+    copy = ProjectSecret.objects.create(project=project, source=source, name="registry", kind="opaque", content=b"")
+    path, delete = f"/projects/{project.pk}/secrets/", f"/projects/{project.pk}/secrets/{copy.pk}/delete/"
+
+    content = page.get(path).content.decode()
+    refused = page.post(delete, follow=True).content.decode()
+
+    assert "shared with the project" in content
+    assert delete not in content
+    assert "change it where it is shared from" in refused
     assert ProjectSecret.objects.count() == 1

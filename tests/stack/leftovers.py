@@ -18,6 +18,7 @@ TABLES = (
     "organizations_project",
     "organizations_projectsecret",
     "organizations_quota",
+    "organizations_sharedsecret",
     "workloads_workload",
     "clusters_clusterobject",
     "clusters_node",
