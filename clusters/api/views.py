@@ -22,13 +22,19 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
-from core.api.listing import choice_parameter, count_parameters, flag_parameter, list_parameters, text_parameters
+from core.api.listing import (
+    choice_parameter,
+    count_parameters,
+    flag_parameter,
+    list_parameters,
+    read_choice,
+    text_parameters,
+)
 from core.api.matching import check_match, tagged
 from core.api.pagination import slice_of
 from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Count
 from core.api.views import ApiView, is_dry_run
-from core.errors import InvalidInput
 from core.filters import Filter
 from core.keys_first import keys_of
 
@@ -49,6 +55,7 @@ NODE_SORTS = {
     "clusterUuid": "cluster_id",
 }
 VERBOSITY = choice_parameter("verbosity", ("full", "metadata"))
+DOOMED = flag_parameter("includeRequestedForDelete")
 OBJECTS = OpenApiParameter(
     "objects", OpenApiTypes.STR, enum=Removal.values, description="What becomes of what Muster made in the cluster."
 )
@@ -59,16 +66,16 @@ NODE_SEARCH = ("name", "gpu_type", "node_pool")
 class ClusterListView(ApiView):
     """List and register."""
 
-    parameters = (VERBOSITY, flag_parameter("includeRequestedForDelete"))
+    parameters = (VERBOSITY, DOOMED)
     gives: Mapping[str, Any] = {"get": list[ClusterShape], "post": ClusterShape}
     takes: Mapping[str, Any] = {"post": ClusterCreation}
 
     def get(self, request: Request) -> Response:
         """Every visible cluster, a bare array. `verbosity` metadata or full; `includeRequestedForDelete`."""
         require(request.user, "cluster:read")
-        full = _verbosity(request) == "full"
+        full = read_choice(request, VERBOSITY) == "full"
         rows = Cluster.objects.visible_to(request.user).order_by("name")
-        if not _flag(request, "includeRequestedForDelete"):
+        if read_choice(request, DOOMED) == "false":
             rows = rows.filter(deletion_requested_at=None)
         return Response([wire.cluster_json(row, full=full) for row in rows])
 
@@ -96,7 +103,7 @@ class ClusterView(ApiView):
     def get(self, request: Request, cluster_id: str) -> Response:
         """The cluster."""
         cluster = _cluster(request, cluster_id)
-        return tagged(cluster, wire.cluster_json(cluster, full=_verbosity(request) == "full"))
+        return tagged(cluster, wire.cluster_json(cluster, full=read_choice(request, VERBOSITY) == "full"))
 
     def put(self, request: Request, cluster_id: str) -> Response:
         """Rename it. 204."""
@@ -164,17 +171,3 @@ def _nodes(request: Request, cluster_id: str) -> QuerySet[Node]:
     if name:
         rows = rows.filter(name=name)
     return search(request, filter_by(request, rows, NODE_FILTERS), NODE_SEARCH)
-
-
-def _verbosity(request: Request) -> str:
-    value = request.query_params.get("verbosity", "full")
-    if value not in ("metadata", "full"):
-        raise InvalidInput.of("verbosity", f"{value[:20]!r} is not a verbosity", "metadata, full")
-    return value
-
-
-def _flag(request: Request, name: str) -> bool:
-    value = request.query_params.get(name, "false")
-    if value not in ("true", "false"):
-        raise InvalidInput.of(name, f"{value[:20]!r} is not a flag", "true, false")
-    return value == "true"

@@ -34,16 +34,25 @@ def query_parameters(view: Any, method: str) -> tuple[OpenApiParameter, ...]:
 
 def check_query(request: Request, view: Any) -> None:
     """Raise `InvalidInput` that names each parameter of the query that the view does not take, and those that it does;
-    or each whose value cannot be stored, so that none need be looked for.
+    or each whose value cannot be stored, so that none need be looked for, or is none of its choices. What is required
+    the view asks for itself, with all else that is wrong.
 
     A declared name like `weight.{queue}` takes every parameter that begins like it.
     """
-    known = [parameter.name for parameter in query_parameters(view, str(request.method))]
+    parameters = query_parameters(view, str(request.method))
+    known = [parameter.name for parameter in parameters]
     begun = tuple(name.partition("{")[0] for name in known if "{" in name)
     unknown = [name for name in request.query_params if name not in known and not (begun and name.startswith(begun))]
     if unknown:
         allowed = ", ".join(known) or "no parameters"
         raise InvalidInput([Fault(name[:60], "There is no such parameter", allowed) for name in unknown])
-    values = request.query_params.lists()
-    if faults := [fault for name, texts in values for text in texts for fault in unstorable(name[:60], text)]:
+    choices = {parameter.name: parameter.enum for parameter in parameters if parameter.enum and not parameter.required}
+    values = [(name, text) for name, texts in request.query_params.lists() for text in texts]
+    faults = [fault for name, text in values for fault in unstorable(name[:60], text)]
+    faults += [
+        Fault(name, f"{text[:20]!r} is none of its values", ", ".join(map(str, choices[name])))
+        for name, text in values
+        if name in choices and text not in choices[name]
+    ]
+    if faults:
         raise InvalidInput(faults)

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from accounts.permissions import require
 from core.api.ids import number_of
+from core.api.listing import choice_parameter, read_choice
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.moments import rfc3339
@@ -42,7 +43,7 @@ from scheduling.shares import LevelSteps
 from topology.models import NodePool
 
 RIGHT = "project:read"
-RESOURCE = OpenApiParameter("resource", OpenApiTypes.STR, enum=list(RESOURCES), default="gpu")
+RESOURCE = choice_parameter("resource", RESOURCES)
 WHAT_IF = [
     OpenApiParameter("total", OpenApiTypes.STR, description="What if so much could be shared. Nothing is saved."),
     OpenApiParameter("deserved.{queue}", OpenApiTypes.STR, description="What if this queue deserved so much."),
@@ -60,7 +61,7 @@ class FairShareView(ApiView):
 
     def get(self, request: Request, pool_id: str) -> Response:
         """Shares, holdings, debts and steps of one resource; with a what-if, those that it would give."""
-        pool, resource = find_pool(request, pool_id), read_resource(request)
+        pool, resource = find_pool(request, pool_id), read_choice(request, RESOURCE)
         board = fair_share_board(request.user, pool, now=timezone.now())
         asked = read_what_if(request.query_params.dict(), board, resource)
         if asked.faults:
@@ -82,7 +83,7 @@ class FairShareHistoryView(ApiView):
 
     def get(self, request: Request, pool_id: str) -> Response:
         """One queue, a value every 5 minutes, at most 1000; where nothing was recorded there is none."""
-        pool, resource = find_pool(request, pool_id), read_resource(request)
+        pool, resource = find_pool(request, pool_id), read_choice(request, RESOURCE)
         queue = request.query_params.get("queue", "")
         if not queue:
             raise InvalidInput.of("queue", "Required parameter is missing", "the name of a queue")
@@ -104,14 +105,6 @@ def find_pool(request: Request, pool_id: str) -> NodePool:
     rows = NodePool.objects.select_related("cluster")
     found: NodePool = rows.get_visible(request.user, pk=number_of(pool_id))
     return found
-
-
-def read_resource(request: Request) -> str:
-    """`?resource=`. Raises `InvalidInput`."""
-    resource = request.query_params.get("resource", "gpu")
-    if resource not in RESOURCES:
-        raise InvalidInput.of("resource", f"{resource[:20]!r} is no resource", ", ".join(RESOURCES))
-    return resource
 
 
 def _start(request: Request) -> datetime:

@@ -53,6 +53,23 @@ def test_a_list_is_sorted_by_each_field_that_it_names_both_ways_and_by_no_other(
     assert api.get(path, {"sortBy": "colour"}).json()["faults"][0]["field"] == "sortBy"
 
 
+def test_a_choice_takes_none_but_its_values(api, world):
+    taken = [
+        (path, name, value)
+        for path, item in document()["paths"].items()
+        for name, parameter in parameters(item.get("get", {})).items()
+        for value in ("", "sideways")
+        if "{" not in path and "enum" in parameter["schema"] and not refuses(api, path, name, value)
+    ]
+
+    assert taken == []
+
+
+def refuses(api, path, name, value):
+    answer = api.get(path, {name: value})
+    return answer.status_code == 400 and name in {fault["field"] for fault in answer.json()["faults"]}
+
+
 @pytest.mark.skipif(not conformance.PATH.exists(), reason="needs ../shared/reference/runai-openapi.json")
 def test_every_parameter_of_run_ai_is_taken():
     ours, missing = described(), set()

@@ -12,7 +12,7 @@ from accounts.permissions import require
 from clusters.models import ClusterEvent, Pod
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
-from core.api.listing import ORDER, choice_parameter, count_parameters, flag_parameter, list_parameters, page_parameters
+from core.api.listing import ORDER, choice_parameter, count_parameters, list_parameters, page_parameters, read_choice
 from core.api.pagination import paginate, slice_of
 from core.api.shapes import UNSET, Count
 from core.api.views import ApiView
@@ -34,7 +34,7 @@ from workloads.api.observed_shapes import (
     RecordShape,
     RecordSpec,
 )
-from workloads.api.views import find
+from workloads.api.views import DELETED, find
 from workloads.models import Workload
 from workloads.told_events import told_events
 
@@ -52,7 +52,8 @@ POD_SORTS = {
     "createdAt": "created_at",
     "deletedAt": "deletion_requested_at",
 }
-STATES = (choice_parameter("completed", ("all", "true", "false")), flag_parameter("deleted"))
+COMPLETED = choice_parameter("completed", ("all", "true", "false"))
+VERBOSITY = choice_parameter("verbosity", ("brief", "full"))
 
 
 class WorkloadEventsView(ApiView):
@@ -94,14 +95,14 @@ class WorkloadHistoryView(ApiView):
 class PodListView(ApiView):
     """The pods of all workloads that one may see."""
 
-    parameters = (*list_parameters(POD_FILTERS, POD_SORTS), choice_parameter("verbosity", ("brief", "full")), *STATES)
+    parameters = (*list_parameters(POD_FILTERS, POD_SORTS), VERBOSITY, COMPLETED, DELETED)
     gives: Mapping[str, Any] = {"get": PodList}
 
     renderer_classes = RENDERERS
 
     def get(self, request: Request) -> Response:
         """`{pods, next}`. `verbosity` brief or full: full has the names of workload and project too."""
-        full = _one_of(request, "verbosity", ("brief", "full")) == "full"
+        full = read_choice(request, VERBOSITY) == "full"
         rows = sort(request, visible_pods(request), POD_SORTS, default="createdAt")
         found, following = paginate(request, rows)
         owners = selectors.workloads_of(request.user).filter(pk__in={pod.workload for pod in found})
@@ -113,7 +114,7 @@ class PodListView(ApiView):
 class PodCountView(ApiView):
     """How many match."""
 
-    parameters = (*count_parameters(POD_FILTERS), *STATES)
+    parameters = (*count_parameters(POD_FILTERS), COMPLETED, DELETED)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -127,10 +128,10 @@ def visible_pods(request: Request) -> QuerySet[Pod]:
     require(request.user, "workloads:read")
     ids = [str(pk) for pk in Workload.objects.visible_to(request.user).values_list("pk", flat=True)]
     rows = search(request, Pod.objects.filter(workload__in=ids), ("name", "node_name", "component"))
-    completed = _one_of(request, "completed", ("all", "true", "false"))
+    completed = read_choice(request, COMPLETED)
     if completed != "all":
         rows = rows.filter(Q(phase__in=FINISHED) if completed == "true" else ~Q(phase__in=FINISHED))
-    if _one_of(request, "deleted", ("false", "true")) == "true":
+    if read_choice(request, DELETED) == "true":
         rows = rows.none()  # a pod that is gone is not kept
     return filter_by(request, rows, POD_FILTERS)
 
@@ -175,11 +176,3 @@ def _is_uuid(text: str) -> bool:
         return str(uuid.UUID(text)) == text.lower()
     except ValueError:
         return False
-
-
-def _one_of(request: Request, name: str, allowed: tuple[str, ...]) -> str:
-    """A choice of the query, the first of `allowed` without one. Raises `InvalidInput`."""
-    value = request.query_params.get(name, allowed[0])
-    if value not in allowed:
-        raise InvalidInput.of(name, f"{value[:20]!r} is not allowed", ", ".join(allowed))
-    return value

@@ -16,7 +16,7 @@ from clusters.kinds import DYNAMO_GRAPH_DEPLOYMENT
 from clusters.models import Cluster, ClusterObject
 from core.api.filters import compare, terms_of
 from core.api.ids import uuid_of
-from core.api.listing import filter_parameter, flag_parameter, sort_parameters
+from core.api.listing import filter_parameter, flag_parameter, read_choice, sort_parameters
 from core.api.views import ApiView
 from core.errors import InvalidInput, NotFound
 from core.filters import Filter
@@ -26,6 +26,7 @@ from workloads.api.shapes import CategoryList, CategoryShape, TypeList, TypeShap
 
 # Fixed by what they name, so that every installation gives the same id.
 _NAMESPACE = uuid.UUID("a5f0a4c1-6f0e-4f55-8a7e-5c6f2f3f6d21")
+EXTERNAL = flag_parameter("externalTypesOnly")
 TYPE_FILTERS = (Filter(key="name", label="name"), Filter(key="group", label="group"))
 PRIORITY_FILTERS = (
     Filter(key="name", label="name"),
@@ -87,17 +88,14 @@ class CategoryView(ApiView):
 class TypeListView(ApiView):
     """Types."""
 
-    parameters = (filter_parameter(TYPE_FILTERS), flag_parameter("externalTypesOnly"))
+    parameters = (filter_parameter(TYPE_FILTERS), EXTERNAL)
     gives: Mapping[str, Any] = {"get": TypeList}
 
     def get(self, request: Request) -> Response:
         """`{types}`; none with `externalTypesOnly=true`: nobody registers others here."""
         require(request.user, "workloads:read")
         terms = terms_of(request, TYPE_FILTERS)
-        external = request.query_params.get("externalTypesOnly", "false")
-        if external not in ("true", "false"):
-            raise InvalidInput.of("externalTypesOnly", f"{external[:20]!r} is not a flag", "true, false")
-        found = [] if external == "true" else types()
+        found = [] if read_choice(request, EXTERNAL) == "true" else types()
         return Response({"types": [row for row in found if all(compare(t, row[t.filter.key]) for t in terms)]})
 
 

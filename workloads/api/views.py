@@ -12,7 +12,7 @@ from core.api.bodies import check_keys
 from core.api.csv_rendering import RENDERERS
 from core.api.filters import filter_by, search, sort
 from core.api.ids import uuid_of
-from core.api.listing import SEARCH, count_parameters, flag_parameter, list_parameters, page_parameters
+from core.api.listing import SEARCH, count_parameters, flag_parameter, list_parameters, page_parameters, read_choice
 from core.api.matching import check_match, tagged
 from core.api.pagination import paginate
 from core.api.shapes import UNSET, Count, check_shape, conforming
@@ -66,7 +66,8 @@ SORTS = {
     "allocatedGPU": "gpus_held",
     "priorityClassName": "priority_class",
 }
-LIST = (*list_parameters(FILTERS, SORTS), flag_parameter("deleted"))
+DELETED = flag_parameter("deleted")
+LIST = (*list_parameters(FILTERS, SORTS), DELETED)
 SEARCHED = ("name", "project__name", "project__department__name", "submitted_by")
 
 
@@ -74,7 +75,7 @@ def matching(request: Request) -> WorkloadQuerySet:
     """The visible workloads that `filterBy` and `search` ask for; none with `deleted=true`: gone rows are gone."""
     require(request.user, "workloads:read")
     rows: Any = search(request, filter_by(request, selectors.workloads_of(request.user), FILTERS), SEARCHED)
-    found: WorkloadQuerySet = rows.none() if request.query_params.get("deleted") == "true" else rows
+    found: WorkloadQuerySet = rows.none() if read_choice(request, DELETED) == "true" else rows
     return found
 
 
@@ -96,7 +97,7 @@ class WorkloadListView(ApiView):
 class WorkloadCountView(ApiView):
     """How many match."""
 
-    parameters = (*count_parameters(FILTERS), flag_parameter("deleted"))
+    parameters = (*count_parameters(FILTERS), DELETED)
     gives: Mapping[str, Any] = {"get": Count}
 
     def get(self, request: Request) -> Response:
@@ -118,14 +119,14 @@ class WorkloadView(ApiView):
 class WorkloadPodsView(ApiView):
     """The pods of one workload."""
 
-    parameters = (SEARCH, flag_parameter("deleted"), *page_parameters())
+    parameters = (SEARCH, DELETED, *page_parameters())
     gives: Mapping[str, Any] = {"get": PodList}
 
     def get(self, request: Request, workload_id: str) -> Response:
         """`{pods, next}`."""
         workload = find(request, workload_id)
         pods = search(request, observed.pods_of(workload), ("name", "node_name", "component"))
-        if request.query_params.get("deleted") == "true":
+        if read_choice(request, DELETED) == "true":
             pods = pods.none()  # a pod that is gone is not kept
         rows, following = paginate(request, pods.order_by("component", "name", "pk"))
         return Response(PodList(pods=[wire.pod_shape(workload, pod) for pod in rows], next=following or UNSET))
