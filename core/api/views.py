@@ -56,9 +56,11 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """After who asks is known: the query is read whole; a POST with a key that was answered is not run again."""
         super().initial(request, *args, **kwargs)
-        if self.authentication_classes and hasattr(self, str(request.method).lower()) and request.method != "OPTIONS":
-            check_query(request, self)  # not of those who ask for a token: OAuth 2 has it that they may send anything
         verb = str(request.method).lower()
+        if self.authentication_classes and hasattr(self, verb) and request.method != "OPTIONS":
+            check_query(request, self)  # not of those who ask for a token: OAuth 2 has it that they may send anything
+            if verb in WRITES:
+                is_dry_run(request)  # some only ask, and would not look at it
         if verb in WRITES and hasattr(self, verb):
             self.__dict__[verb] = in_turn(self.__getattribute__(verb))
         if request.method != "POST" or not request.user.is_authenticated or not hasattr(self, "post"):
