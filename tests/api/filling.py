@@ -146,8 +146,8 @@ def _agree(body: Any, template: str, values: Mapping[str, Callable[[], Any]]) ->
         body |= dict.fromkeys(names if "/v1/" in template else map(_snake, names), "nobody")
     elif template.endswith("/org-unit/projects"):
         body["parentId"] = values["parentId"]()
-    elif re.search(r"/node-pools/\{", template):  # the default pool is the nodes without a label
-        for key in ("name", "labelKey", "labelValue"):
+    elif re.search(r"/node-pools/\{", template):  # the default pool: nodes without a label, and a scheduler of KAI's
+        for key in ("name", "labelKey", "labelValue", "schedulingConfiguration"):
             body.pop(key, None)
     elif template.endswith("/resources"):
         del body[1:]  # one entry a pool
