@@ -249,6 +249,7 @@ def test_a_compressed_list_is_read(serve: Serve) -> None:
         (b"", "ended too early"),
         (gzip.compress(bytes(1024 * 1024 + 1)), "too long"),
     ],
+    ids=["cut", "not compressed", "empty", "swelling"],
 )
 def test_a_compressed_list_that_is_cut_damaged_or_swells_is_told(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, body: bytes, told: str
