@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.audit import Actor
 from accounts.models import AuditEntry, User
@@ -117,12 +118,12 @@ def test_who_shared_what_is_audited_where_it_lies(me: Actor, project: Project) -
 
 
 def test_many_projects_cost_few_statements(
-    me: Actor, project: Project, django_assert_max_num_queries: Callable[[int], object]
+    me: Actor, project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(30):
         Project.objects.create(
             cluster=project.cluster, department=project.department, name=f"p{number}", namespace=f"p{number}"
         )
-    with django_assert_max_num_queries(25):  # type: ignore[attr-defined]  # the fixture is a context manager
+    with django_assert_max_num_queries(25):
         share(me, Place())
     assert ProjectSecret.objects.count() == 31
