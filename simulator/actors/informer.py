@@ -36,6 +36,8 @@ class Informer:
     def __init__(self, client: KubeClient, kind: Kind, resync_s: float = math.inf) -> None:
         self.kind = kind
         self.synced = asyncio.Event()
+        self.served = False
+        """Whether the server took the last list; before the first, it is not known."""
         self._client = client
         self._resync_s = resync_s
         self._objects: dict[Key, Object] = {}
@@ -90,9 +92,9 @@ class Informer:
                 await self._watch_until_resync(version)
                 continue
             except KubeError as error:
-                if error.code == 404 and not self.synced.is_set():
-                    self.synced.set()
                 if error.code == 404:
+                    self.served = False
+                    self.synced.set()
                     backoff = NOT_SERVED_S
                 log.debug("%s: %s", self.kind.plural, error)
             except OSError as error:
@@ -102,6 +104,7 @@ class Informer:
 
     async def _relist(self) -> str:
         listed = await self._client.list(self.kind)
+        self.served = True
         fresh = {key_of(obj): obj for obj in listed.items}
         for key in [key for key in self._objects if key not in fresh]:
             self._remove(key)

@@ -74,16 +74,16 @@ class GraphController(Controller):
         return None
 
     def _find(self, key: Key) -> tuple[Kind, Object | None]:
-        for kind in (DYNAMO_GRAPH_DEPLOYMENT, DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1):
-            dgd = self.informer(kind).get(key)
-            if dgd is not None:
-                return kind, dgd
-        return DYNAMO_GRAPH_DEPLOYMENT, None
+        kind = self._version()
+        return kind, self.informer(kind).get(key)
 
     def _graphs(self) -> list[Object]:
-        """All graphs, from the storage version where it is served, else from v1alpha1."""
-        found = self.informer(DYNAMO_GRAPH_DEPLOYMENT).values()
-        return found or self.informer(DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1).values()
+        return self.informer(self._version()).values()
+
+    def _version(self) -> Kind:
+        """v1beta1 where it is served, else v1alpha1, which says less: it has no minAvailable."""
+        served = self.informer(DYNAMO_GRAPH_DEPLOYMENT).served
+        return DYNAMO_GRAPH_DEPLOYMENT if served else DYNAMO_GRAPH_DEPLOYMENT_V1ALPHA1
 
     def _bindings(self) -> Bindings:
         found = self.informer(GROVE_CLUSTER_TOPOLOGY_BINDING).values()
