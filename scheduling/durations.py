@@ -13,6 +13,8 @@ UNITS = {
     "m": Decimal(60),
     "h": Decimal(3600),
 }
+LONGEST = Decimal(2**63 - 1) * UNITS["ns"]
+"""So many nanoseconds are the most that Go counts."""
 LONG_UNITS = {**UNITS, "d": Decimal(86_400), "w": Decimal(604_800)}
 PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d|w)")
 
@@ -33,7 +35,7 @@ def parse_duration(text: str, units: Mapping[str, Decimal] = UNITS) -> float:
             break
         total += Decimal(match[1]) * units[match[2]]
         position = match.end()
-    if not rest or position != len(rest):
+    if not rest or position != len(rest) or total > LONGEST:
         raise ValueError(f'time: invalid duration "{text}"')
     return float(-total if text.startswith("-") else total)
 

@@ -5,8 +5,8 @@ From ``unschedule_info``, ``common_info`` and the status updater of KAI v0.17; c
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
+from scheduling.moments import utc_moment
 from scheduling.queues import QueueState
 from scheduling.resources import CPU, GPU, MEMORY, PODS, Triple, describe, humanize, plain_number
 from scheduling.state import DEFAULT_PODSET, FitError, Job, PodSet, Task, TaskErrors
@@ -132,7 +132,7 @@ def failed_pod(job: Job, podset: PodSet, task: Task, placed: int) -> FitError:
 
 def delayed(delay: float, end: float) -> FitError:
     """The job may not evict others yet; ``end`` is the moment from which it may."""
-    until = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    until = utc_moment(end).strftime("%Y-%m-%dT%H:%M:%SZ")
     text = f"Workload is within its preemption delay window ({go_duration(delay)}) and may not trigger evictions"
     return FitError(DELAYED, [f"{text} before {until}"])
 

@@ -4,7 +4,6 @@ Each code has a title and a sentence; what stands in `%(…)s` are the code's na
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -14,6 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from core.numerals import singular
 from core.templatetags.quantities import number
+from scheduling.moments import utc_moment
 from workloads.diagnosis_sentences import ACTS, CAUSES
 from workloads.words import FIRST_CAUSES, place_word, reason_short
 
@@ -105,7 +105,7 @@ def amount(value: float, resource: str = "gpu") -> str:
 
 
 def _moment(seconds: float) -> str:
-    return date_format(timezone.localtime(datetime.fromtimestamp(seconds, UTC)), "Y-m-d H:i:s")
+    return date_format(timezone.localtime(utc_moment(seconds)), "Y-m-d H:i:s")
 
 
 def _role(subgroup: str) -> str:

@@ -19,6 +19,7 @@ from clusters.quantities import parse_quantity, to_millicores, to_whole
 from clusters.watcher.scheduling import scheduling_of
 from clusters.watcher.shapes import shaped
 from core.errors import InvalidInput
+from core.times import read_moment
 from scheduling.shards import pool_of_labels
 
 MIG_PREFIX = "nvidia.com/mig-"
@@ -156,11 +157,7 @@ def object_row(found: wire.AnyObject, kind: Kind) -> ClusterObject:
 
 def moment(text: str | None) -> datetime | None:
     """A Kubernetes time (RFC 3339); None where it is missing or unreadable."""
-    try:
-        parsed = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    return parsed if parsed is None or parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return read_moment(text)
 
 
 def whole(value: wire.Quantity) -> int:

@@ -10,6 +10,7 @@ from django.test import Client
 
 from clusters import wire
 from clusters.models import Cluster, Node, Pod
+from clusters.node_presenting import node_condition_views
 from clusters.watcher import store
 from clusters.watcher.observed import keep_pod
 from clusters.watcher.rows import node_row, pod_row
@@ -38,6 +39,18 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     manifest["metadata"]["annotations"] = annotations
 
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-10:00", "0001-01-01T00:00:00+10:00", "0001-01-01T00:00:00Z"])
+def test_a_moment_that_no_calendar_has_in_utc_is_not_known(moment: str) -> None:
+    manifest = node("n", gpus=8)
+    manifest["metadata"]["creationTimestamp"] = moment
+    manifest["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": moment}]
+
+    row = node_row(decoded(manifest, wire.NodeObject))
+
+    assert row.created_at.year == 1970
+    assert node_condition_views(row)[0]["since"] is None
 
 
 def test_kais_place_holder_of_a_shared_device_is_not_counted_beside_those_who_share_it() -> None:

@@ -284,6 +284,21 @@ def test_minimum_runtime_protects_a_gang() -> None:
     assert len(run_cycle(cluster.snapshot(now=1600.0)).evicted) == 1
 
 
+def test_a_preemption_delay_that_ends_beyond_the_calendar_ends_no_cycle() -> None:
+    """Annotations name any moment: here one of which the end of the delay lies in the year 10000."""
+    late = 253402300799.0
+    cluster = Cluster(node("n0", 4)).gang("lo", 4, on=("n0",))
+    cluster.gang("hi", 4, priority=75, preemption_delay=300.0, last_eviction=late)
+
+    result = run_cycle(cluster.snapshot(now=100.0))
+
+    assert result.evicted == ()
+    assert (
+        "Workload is within its preemption delay window (5m0s) and may not trigger evictions before "
+        "9999-12-30T00:00:00Z" in reasons(result, "hi")
+    )
+
+
 def test_preemption_delay_holds_evictions_back_and_says_until_when() -> None:
     cluster = Cluster(node("n0", 4)).gang("lo", 4, on=("n0",)).gang("hi", 4, priority=75, preemption_delay=300.0)
 

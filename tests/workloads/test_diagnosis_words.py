@@ -37,6 +37,13 @@ def test_sentences_lack_nothing_and_have_no_float_noise(seed: int) -> None:
             assert "–" not in text, (step.act, text)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "day"), [(253402300800.0, "9999-12-30"), (1e300, "9999-12-30"), (-1e300, "0001-01-02")]
+)
+def test_a_moment_beyond_the_calendar_is_told_as_the_nearest_day(seconds: float, day: str) -> None:
+    assert day in cause_sentence("PreemptionDelay", {}, {"until": seconds})
+
+
 def test_amounts_are_in_the_unit_of_their_resource() -> None:
     assert (amount(0.1 + 0.2), amount(-1), amount(1500, "cpu"), amount(3 * 2**30, "memory")) == (
         "0.3",

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from decimal import Decimal
 
 from clusters.kinds import KAI_POD_GROUP, POD, Kind
 from clusters.operators.objects import annotations_of, spec_of, status_of
 from core.moments import rfc3339
+from scheduling.moments import utc_moment
 from scheduling.objects import LAST_EVICTION, LAST_START, STALE_SINCE
 from scheduling.structs import Condition, CycleResult, Event, PodCondition, QueueDetails, Reason, Resources
 from simulator.actors.context import Context
@@ -161,7 +161,7 @@ class DecisionWriter:
     async def _write_stale(self, stale: Mapping[str, float]) -> None:
         for key, since in stale.items():
             group = self._cache.group_object(key)
-            moment = rfc3339(datetime.fromtimestamp(since, UTC))
+            moment = rfc3339(utc_moment(since))
             if group is not None and annotations_of(group).get(STALE_SINCE) != moment:
                 await self._annotate(key, {STALE_SINCE: moment})
 

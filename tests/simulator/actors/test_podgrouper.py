@@ -107,7 +107,7 @@ def test_durations_are_read_and_printed_as_go_does(text, seconds, printed):
     assert format_duration(seconds) == printed
 
 
-@pytest.mark.parametrize("text", ["1d", "abc", "", "1 hour", "5"])
+@pytest.mark.parametrize("text", ["1d", "abc", "", "1 hour", "5", "2562048h"])
 def test_durations_that_go_cannot_read_are_refused_with_its_text(text):
     with pytest.raises(ValueError, match="time: invalid duration"):
         parse_duration(text)
