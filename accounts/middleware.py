@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import activate, get_language
+from django.utils.translation import gettext as _
 
 from accounts.audit import record_attempt
 from accounts.models import User
@@ -68,8 +69,9 @@ class RefusalsMiddleware:
         user = getattr(request, "user", None)
         if answer.status_code == 403 and request.method in WRITES and isinstance(user, User):
             data = getattr(answer, "data", None)
-            reason = data.get("message", "") if isinstance(data, dict) else getattr(request, "refusal", "not permitted")
-            record_attempt(attempt_of(request, user.email, user.kind), WRITES[request.method], reason=str(reason))
+            said = data.get("message", "") if isinstance(data, dict) else getattr(request, "refusal", "")
+            reason = str(said or _("Not permitted"))
+            record_attempt(attempt_of(request, user.email, user.kind), WRITES[request.method], reason=reason)
         return answer
 
 

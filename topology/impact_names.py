@@ -30,7 +30,7 @@ class Names:
         """Names for the gangs of `hits` and for those that they go for."""
         queues, namespaces = names_for(user, cluster)
         keys = {key for hit in hits for key in (hit.podgroup, hit.evictor) if key}
-        return cls(queues, namespaces, _workloads(cluster, keys), reads_all_work(user, cluster.pk))
+        return cls(queues, namespaces, workloads_of(cluster, keys), reads_all_work(user, cluster.pk))
 
     def project(self, key: str) -> str:
         """The project in whose namespace a gang stands, or the namespace; "" where the viewer may not know it."""
@@ -46,7 +46,7 @@ class Names:
         return self.workloads.get(key) or key.partition("/")[2]
 
 
-def _workloads(cluster: Cluster, keys: Collection[str]) -> dict[str, str]:
+def workloads_of(cluster: Cluster, keys: Collection[str]) -> dict[str, str]:
     """By gang: the graph that its pods name (a workload of Muster is called like its graph), else the owner."""
     groups = {key.partition("/")[2] for key in keys}
     objects = ClusterObject.objects.filter(

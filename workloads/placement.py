@@ -4,7 +4,7 @@ It reads the database only. Names of projects that the viewer does not see are l
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,7 @@ from scheduling.preview_structs import GangPreview, LevelReached, Preview, Queue
 from scheduling.preview_variants import equal_answers
 from scheduling.structs import Eviction, Resources, Snapshot
 from topology.hooks import reads_all_work
+from topology.impact_names import workloads_of
 from workloads import observed
 from workloads.agreement_tally import agreement_json
 from workloads.checks import Submission, check_submission
@@ -46,10 +47,12 @@ MOST_PODS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the viewer may read: project by namespace, and by queue the project or department it is the quota of."""
+    """What the viewer may read: project by namespace, and by queue the project or department it is the quota of;
+    and the workload of each gang that a preview speaks of, whether the viewer may know it or not."""
 
     projects: Mapping[str, str]
     queues: Mapping[str, str]
+    workloads: Mapping[str, str]
     sees_all: bool = False
     """Whether namespaces of no project may be told, too."""
 
@@ -81,7 +84,8 @@ def placement_preview(user: User, submission: Submission, *, now: datetime | Non
     if shard.unreadable:
         return base | {"verdict": UNKNOWN, "reason": "SchedulerBlind", "message": shard.unreadable[0]}
     answers = equal_answers(prepared, rendered.gangs)
-    view = _View(submission, rendered, shard.snapshot, names_for(user, cluster))
+    names = names_for(user, cluster, gangs_in_the_way(answers[0]))
+    view = _View(submission, rendered, shard.snapshot, names)
     return base | view.answer(answers[0]) | {"equalAnswers": len(answers)}
 
 
@@ -125,11 +129,18 @@ def has_own_backend(cluster: Cluster) -> bool:
     return newest is not None and newest[0] == newest[1]
 
 
-def names_for(user: User, cluster: Cluster) -> Names:
-    """The names that the viewer may read in this cluster. 2 queries."""
+def gangs_in_the_way(preview: Preview) -> set[str]:
+    """Keys of the running gangs that would have to go, or whose end makes room."""
+    evicted = {each.podgroup for gang in preview.gangs for each in gang.evicted}
+    return evicted.union(*(keys for gang in preview.gangs for keys in gang.room_after))
+
+
+def names_for(user: User, cluster: Cluster, gangs: Collection[str]) -> Names:
+    """The names that the viewer may read in this cluster. 4 queries."""
     projects = dict(Project.objects.visible_to(user).filter(cluster=cluster).values_list("namespace", "name"))
     owned = Quota.objects.filter(cluster=cluster, project__isnull=False, project__namespace__in=list(projects))
-    return Names(projects, dict(owned.values_list("queue_name", "project__name")), reads_all_work(user, cluster.pk))
+    queues = dict(owned.values_list("queue_name", "project__name"))
+    return Names(projects, queues, workloads_of(cluster, gangs), reads_all_work(user, cluster.pk))
 
 
 def _manifests(cluster: Cluster, kind: Kind) -> list[Json]:
@@ -202,11 +213,11 @@ class _View:
         ]
 
     def _holder(self, key: str) -> Json:
-        """A running pod group, by name where the viewer sees its project."""
-        namespace, _, name = key.partition("/")
+        """A running gang, by its workload's name where the viewer sees its project."""
+        namespace, _, group = key.partition("/")
         held = sum(pod.requests.gpu for pod in self.snapshot.pods if pod.podgroup == key and pod.node)
         project = self.names.projects.get(namespace) or (namespace if self.names.sees_all else None)
-        return {"project": project, "name": name if project else None, "gpus": held}
+        return {"project": project, "name": self.names.workloads.get(key, group) if project else None, "gpus": held}
 
     def _nodes(self, placed: Mapping[str, str]) -> list[Json]:
         """The nodes used, in the order of their domains, with what would stand on each."""

@@ -120,3 +120,13 @@ def test_what_is_only_being_set_up_is_not_said_to_be_without_remedy() -> None:
     old = render_to_string("workloads/_why.html", {"told": {**told, "settling": False}})
     assert "No change was found" not in young
     assert "No change was found" in old
+
+
+def test_an_end_that_makes_room_starts_it_only_where_nothing_else_holds_it() -> None:
+    full = {"title": "Node pool full", "text": "", "permanent": False, "startsWhen": ["llama", "qwen"]}
+    too_small = {"title": "Topology level too small", "text": "", "permanent": True}
+    alone = render_to_string("workloads/_why.html", {"told": {"causes": [full], "verdict": ""}})
+    second = render_to_string("workloads/_why.html", {"told": {"causes": [too_small, full], "verdict": ""}})
+    assert "Expected to start after the end of llama, or qwen." in alone
+    assert "Without the other causes it would start after the end of llama, or qwen." in second
+    assert "Expected to start" not in second

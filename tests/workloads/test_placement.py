@@ -206,6 +206,17 @@ def test_names_of_other_projects_stay_hidden_and_their_counts_do_not(observed: A
     }
 
 
+def test_who_is_in_the_way_has_the_name_of_the_workload(observed: Any, project: Any, admin: Any) -> None:
+    for node in ALL_NODES:
+        occupy(observed, node, 8, namespace="runai-assistant")
+    Pod.objects.filter(cluster=observed).update(graph="assistant-chat")
+
+    found = preview_of(project, admin, graph(8, 8))
+
+    assert found["verdict"] == "evicting"
+    assert {victim["name"] for gang in found["gangs"] for victim in gang["evicted"]} == {"assistant-chat"}
+
+
 def test_the_answer_says_how_old_it_is_and_what_it_cannot_know(observed: Any, project: Any, admin: Any) -> None:
     at = timezone.now() - dt.timedelta(seconds=40)
     stream = {"listedAt": at.isoformat(), "eventAt": at.isoformat(), "error": "", "served": True}

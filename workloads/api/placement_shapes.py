@@ -44,10 +44,10 @@ class LevelShape(Shape):
 
 
 class RunningGroup(Shape):
-    """A pod group that runs; null where one may not see its project."""
+    """A gang that runs, by its workload; null where one may not see its project."""
 
     project: Annotated[str | None, Meta(examples=["assistant"])]
-    name: Annotated[str | None, Meta(examples=["llama-0"])]
+    name: Annotated[str | None, Meta(examples=["llama"])]
     gpus: int | float
 
 
