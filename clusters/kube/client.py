@@ -12,7 +12,7 @@ from clusters.kube import answers
 from clusters.kube.errors import Gone, NamespaceMissing, NotApiServer, NotServed
 from clusters.kube.gateway import FIELD_MANAGER, Manifest, Served
 from clusters.kube.owning import without_others
-from clusters.kube.reading import COMPRESSION, MAX_TEXT, lines, read_page
+from clusters.kube.reading import COMPRESSION, MAX_TEXT, Body, lines, read_page
 from clusters.kube.transport import Connection, Content, Status, Timeouts, Transport, is_absent_object
 from clusters.names import check_object_name
 
@@ -74,7 +74,7 @@ def storable(item: T) -> T:
     return item if clean is content else msgspec.json.decode(clean, type=type(item))
 
 
-def without_nul(content: bytes) -> bytes:
+def without_nul(content: Body) -> Body:
     """JSON with each NUL replaced; the very same bytes where there is none."""
     return content.replace(b"\\u0000", b"\\ufffd") if b"\\u0000" in content else content
 
@@ -203,7 +203,7 @@ class KubeGateway:
     def iter_pages(
         self,
         path: str,
-        decode: Callable[[bytes], "ItemList[T]"],
+        decode: Callable[[Body], "ItemList[T]"],
         *,
         query: Mapping[str, str] | None = None,
     ) -> Iterator[Page[T]]:
@@ -214,14 +214,19 @@ class KubeGateway:
         """
         parameters: dict[str, Any] = {**(query or {}), "limit": PAGE}
         while True:
-            content = self._transport.request("GET", path, parameters, content=LISTED, read=read_page)
-            answer = self._decoded(path, content, decode)
-            if not answer.kind.endswith("List") or not answer.metadata.resource_version:
-                raise self._unreadable(path, f"a list was asked for, and a {answer.kind[:40]} of no version came")
+            answer = self._page(path, parameters, decode)
             yield Page(answer.items or [], answer.metadata.resource_version)
             if not answer.metadata.next:
                 return
             parameters["continue"] = answer.metadata.next
+            del answer  # it may hold the page's text, which need not stay while the next one is read
+
+    def _page(self, path: str, query: Mapping[str, Any], decode: Callable[[Body], "ItemList[T]"]) -> "ItemList[T]":
+        content = self._transport.request("GET", path, query, content=LISTED, read=read_page)
+        answer = self._decoded(path, content, decode)
+        if not answer.kind.endswith("List") or not answer.metadata.resource_version:
+            raise self._unreadable(path, f"a list was asked for, and a {answer.kind[:40]} of no version came")
+        return answer
 
     def watch(
         self, path: str, resource_version: str, *, query: Mapping[str, str] | None = None
@@ -247,7 +252,7 @@ class KubeGateway:
                     raise self._transport.error(status.code or 500, bytes(event.object), path)
                 yield WatchEvent(event.type, event.object)
 
-    def _decoded(self, path: str, content: bytes, decode: Callable[[bytes], T]) -> T:
+    def _decoded(self, path: str, content: Body, decode: Callable[[Body], T]) -> T:
         """Decoded; an answer that is no JSON, or not in the shape that was asked for, is the API server's fault."""
         try:
             return decode(content)
@@ -263,7 +268,7 @@ class KubeGateway:
         answer = self._transport.request(method, path, content=content)
         return self._decoded(path, answer, lambda text: msgspec.json.decode(text, type=shape))
 
-    def _object(self, path: str, content: bytes) -> Manifest:
+    def _object(self, path: str, content: Body) -> Manifest:
         name = self._decoded(path, content, _any_object.decode).metadata.name
         if name != path.rpartition("/")[2]:
             raise self._unreadable(path, f"it is of the object {name[:80]!r}")

@@ -23,7 +23,7 @@ from urllib3.util import Timeout
 from clusters.addresses import is_refused
 from clusters.kube import errors
 from clusters.kube.errors import GatewayError, Unavailable
-from clusters.kube.reading import Endless, read_whole
+from clusters.kube.reading import Body, Endless, read_whole
 from clusters.kube.tls_words import certificate_words, tls_words
 
 REFUSED = "Connection refused"
@@ -141,8 +141,8 @@ class Transport:
         *,
         content: Content | None = None,
         read_timeout: float = 0,
-        read: Callable[[urllib3.BaseHTTPResponse, float], bytes] = read_whole,
-    ) -> bytes:
+        read: Callable[[urllib3.BaseHTTPResponse, float], Body] = read_whole,
+    ) -> Body:
         """The body of a 2xx answer, which ends in time and is as long as `read` takes it."""
         seconds = read_timeout or self.connection.timeouts.read
         response = self._send(method, path, query, content=content, read_timeout=seconds)
@@ -169,7 +169,7 @@ class Transport:
             self._streams.discard(response)
             response.close()
 
-    def error(self, status: int, content: bytes, path: str) -> GatewayError:
+    def error(self, status: int, content: Body, path: str) -> GatewayError:
         """The error that an answer means."""
         try:
             answer = msgspec.json.decode(content, type=Status)

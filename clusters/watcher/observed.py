@@ -11,6 +11,7 @@ import structlog
 from clusters import kinds, wire
 from clusters.kinds import Kind
 from clusters.kube.client import ItemList
+from clusters.kube.reading import Body
 from clusters.models import ClusterEvent, ClusterObject, Node, Observed, Pod
 from clusters.names import GPU_RESOURCE, OWNER_LABEL, QUEUE_LABEL, RESERVATION_NAMESPACE, WORKLOAD_LABEL
 from clusters.watcher import rows
@@ -65,7 +66,7 @@ class ObservedKind:
         """Decodes one object."""
         return msgspec.json.Decoder(self.struct)
 
-    def decode_page(self, content: bytes) -> ItemList[Any]:
+    def decode_page(self, content: Body) -> ItemList[Any]:
         """One page of a list. Where an object has an odd shape, the others are read all the same."""
         try:
             return _page_decoder(self._listed).decode(content)

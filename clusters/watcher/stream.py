@@ -20,6 +20,7 @@ from clusters import wire
 from clusters.kinds import Kind
 from clusters.kube.client import ItemList, KubeGateway, WatchEvent, storable
 from clusters.kube.errors import GatewayError, Gone, NotServed
+from clusters.kube.reading import Body
 from clusters.watcher.pending import Pending
 
 log = structlog.get_logger(__name__)
@@ -47,7 +48,7 @@ class StreamKind(Protocol):
     @property
     def query(self) -> Mapping[str, str]: ...
     def item_decoder(self) -> "msgspec.json.Decoder[Any]": ...
-    def decode_page(self, content: bytes) -> ItemList[Any]: ...
+    def decode_page(self, content: Body) -> ItemList[Any]: ...
 
 
 @dataclass(slots=True)

@@ -244,12 +244,14 @@ def test_a_compressed_list_is_read(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (gzip.compress(A_LIST)[:-9], "ended too early"),
-        (A_LIST, "cannot be unpacked"),
-        (b"", "ended too early"),
+        (gzip.compress(A_LIST)[:-9] + gzip.compress(A_LIST)[-4:], "cannot be unpacked"),
+        (gzip.compress(A_LIST)[:-9], "cannot be unpacked|too long"),
+        (A_LIST + bytes(4), "cannot be unpacked"),
+        (b"", "cannot be unpacked"),
         (gzip.compress(bytes(1024 * 1024 + 1)), "too long"),
+        (gzip.compress(bytes(1024 * 1024 + 1))[:-4] + (9).to_bytes(4, "little"), "cannot be unpacked"),
     ],
-    ids=["cut", "not compressed", "empty", "swelling"],
+    ids=["damaged", "cut", "not compressed", "empty", "swelling", "swelling more than it says"],
 )
 def test_a_compressed_list_that_is_cut_damaged_or_swells_is_told(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, body: bytes, told: str
