@@ -1,6 +1,9 @@
 """Who holds what a pod group waits for, and whose end would let it run."""
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+
+import msgspec
 
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Holder
@@ -9,6 +12,7 @@ from scheduling.structs import FINISHED, Pod
 MAX_HOLDERS = 12
 MAX_ENDINGS = 5
 MAX_ENDED = 48
+MAX_SEARCHED = 3
 
 
 def holders_in(
@@ -56,23 +60,32 @@ def holds(pod: Pod) -> bool:
 
 
 def endings(scene: Scene, holders: Sequence[Holder], others: Sequence[Holder] = ()) -> tuple[tuple[str, ...], ...]:
-    """Sets of holders after whose end the group runs: single ones where one suffices, else one set without surplus.
+    """Sets of holders after whose end the group runs: single ones where one suffices, else one set.
 
     ``holders`` are tried first; ``others`` only as far as these do not suffice. Nobody is named where it takes more
-    than `MAX_ENDED` ends.
+    than `MAX_ENDED` ends. Each is asked for without evictions, whose search costs most where it fails; none can be left
+    out of a set as long as nobody is evicted. Only where no single end suffices so, those of the `MAX_SEARCHED` largest
+    holders are asked for with them, the set without those whom it may evict, and all ends where these do not suffice.
     """
-    near = [holder.group for holder in holders]
-    single: list[tuple[str, ...]] = []
-    for key in near[: min(MAX_HOLDERS, scene.effort)]:
-        if len(single) < MAX_ENDINGS and scene.without((key,)).runs:
-            single.append((key,))
+    near = [holder.group for holder in holders][: min(MAX_HOLDERS, scene.effort)]
+    calm = scene.with_config(msgspec.structs.replace(scene.config, search_budget=0))
+    single = _single(calm, near) or _single(scene, near[:MAX_SEARCHED])
     if single or not scene.effort:
-        return tuple(single)
-    seen = set(near)
-    every = [*near, *(holder.group for holder in others if holder.group not in seen)][:MAX_ENDED]
-    if not every or not scene.without(every).runs:
+        return single
+    every = list(dict.fromkeys(holder.group for holder in (*holders, *others)))[:MAX_ENDED]
+    if not every:
         return ()
-    return (tuple(_needed(scene, _fewest(scene, every))),)
+    if not calm.without(every).runs:
+        return (tuple(_needed(scene, _fewest(scene, every))),) if scene.without(every).runs else ()
+    found = _needed(calm, _fewest(calm, every))
+    firm = {holder.group for holder in (*holders, *others) if not holder.preemptible}
+    fewer = [key for key in found if key in firm]
+    return (tuple(fewer if 0 < len(fewer) < len(found) and scene.without(fewer).runs else found),)
+
+
+def _single(scene: Scene, keys: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The first of them, `MAX_ENDINGS` at most, of which each suffices."""
+    return tuple(islice(((key,) for key in keys if scene.without((key,)).runs), MAX_ENDINGS))
 
 
 def _fewest(scene: Scene, every: Sequence[str]) -> list[str]:
