@@ -1,11 +1,12 @@
 """What would let a waiting pod group run: each remedy is offered only after the engine placed the group with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from scheduling.diagnosis import cured
 from scheduling.diagnosis_scene import Outcome, Scene
-from scheduling.diagnosis_structs import Code, Cure, Diagnosis, Obstacle
+from scheduling.diagnosis_structs import Cure, Diagnosis, Obstacle
+from scheduling.elsewhere import ROOM, Elsewhere
 from scheduling.remedy_options import OPTIONS, PLAIN, Option
 from scheduling.remedy_sizes import fewer_pods
 from scheduling.remedy_structs import Act, Remedy, Step
@@ -13,8 +14,8 @@ from scheduling.remedy_structs import Act, Remedy, Step
 MAX_REMEDIES = 6
 
 
-def find_remedies(scene: Scene, diagnosis: Diagnosis, pools: Mapping[str, str] | None = None) -> tuple[Remedy, ...]:
-    """Ways to let it run, the shortest first. ``pools`` maps other pools in which it may run to its queue there.
+def find_remedies(scene: Scene, diagnosis: Diagnosis, elsewhere: Sequence[Elsewhere] = ()) -> tuple[Remedy, ...]:
+    """Ways to let it run, the shortest first. ``elsewhere`` is what other pools have for it.
 
     With several causes a remedy has a step for each of them.
     """
@@ -22,7 +23,7 @@ def find_remedies(scene: Scene, diagnosis: Diagnosis, pools: Mapping[str, str] |
         return ()
     options = [_options(scene, diagnosis.obstacles, each) for each in diagnosis.obstacles]
     found: list[Remedy] = []
-    for tries, chosen in enumerate((*_bypasses(scene, diagnosis, pools or {}), *_combined(options))):
+    for tries, chosen in enumerate((*_bypasses(scene, diagnosis, elsewhere), *_combined(options))):
         if len(found) >= MAX_REMEDIES or tries >= scene.effort:
             break
         steps = tuple(step for step, _ in chosen)
@@ -69,36 +70,17 @@ def _options(scene: Scene, obstacles: Sequence[Obstacle], obstacle: Obstacle) ->
     return [(step, cure) for step, cure in made if cured(cure(begun), after).runs]
 
 
-def _bypasses(scene: Scene, diagnosis: Diagnosis, pools: Mapping[str, str]) -> Iterator[tuple[Option, ...]]:
-    """Steps that go round causes of room altogether: another pool, fewer pods."""
+def _bypasses(scene: Scene, diagnosis: Diagnosis, elsewhere: Sequence[Elsewhere]) -> Iterator[tuple[Option, ...]]:
+    """Steps that go round causes of room altogether: another pool, where more of its pods run than now; fewer pods."""
     if not any(cause.code in ROOM for cause in diagnosis.causes):
         return
-    for pool, queue in pools.items():
-        if pool != scene.group.pool:
-            cure = partial(Scene.with_group, pool=pool, queue=queue)
-            yield ((Step(Act.OTHER_POOL, {"pool": pool, "queue": queue}), cure),)
+    for each in elsewhere:
+        outcome = each.scene.outcome
+        if outcome is not None and len(outcome.nodes) > scene.job.active:
+            yield ((Step(Act.OTHER_POOL, {"pool": each.pool, "queue": each.queue}), partial(_there, each)),)
     for option in fewer_pods(scene):
         yield (option,)
 
 
-ROOM = frozenset(
-    {
-        Code.POOL_EMPTY,
-        Code.POD_TOO_LARGE,
-        Code.DEVICES_UNHEALTHY,
-        Code.NODES_NOT_READY,
-        Code.NODES_CORDONED,
-        Code.NODES_TAINTED,
-        Code.LEVEL_TOO_SMALL,
-        Code.POOL_TOO_SMALL,
-        Code.LEVEL_FULL,
-        Code.LEVEL_FRAGMENTED,
-        Code.POOL_FULL,
-        Code.POOL_FRAGMENTED,
-        Code.UNEQUAL_PODS,
-        Code.OVER_LIMIT,
-        Code.OVER_QUOTA,
-        Code.SELECTOR,
-        Code.AHEAD,
-    }
-)
+def _there(elsewhere: Elsewhere, _scene: Scene) -> Scene:
+    return elsewhere.scene

@@ -10,6 +10,7 @@ from clusters.kept import LARGE_NODES, kept
 from clusters.models import Node, Pod
 from clusters.selectors import watch_state
 from scheduling.diagnosis_structs import Code, Diagnosis
+from scheduling.elsewhere import Elsewhere, look_elsewhere
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Remedy
 from workloads import observed
@@ -35,12 +36,13 @@ LARGE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class GroupDiagnosis:
-    """One pod group (``namespace/name``), why it waits, and what would let it run."""
+    """One pod group (``namespace/name``), why it waits, what would let it run, and what other pools have for it."""
 
     key: str
     diagnosis: Diagnosis
     remedies: tuple[Remedy, ...] = ()
     ruled: tuple[Ruled, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,10 @@ def _with_engine(
         if key in known:
             scene = ground.scene(key)
             diagnosis = ground.diagnose(scene)
-            remedies = find_remedies(scene, diagnosis, ground.pools)
+            elsewhere = look_elsewhere(scene, diagnosis, ground.open_pools())
+            remedies = find_remedies(scene, diagnosis, elsewhere)
             ruled = tuple(ruled_out(scene, diagnosis.causes))
-            found.append(GroupDiagnosis(key, diagnosis, remedies, ruled))
+            found.append(GroupDiagnosis(key, diagnosis, remedies, ruled, elsewhere))
     found.sort(key=lambda group: is_gated(group.diagnosis))
     blocked = outside or any(each.diagnosis.causes for each in found)
     unasked = not all(each.diagnosis.asked for each in found)

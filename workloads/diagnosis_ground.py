@@ -9,11 +9,12 @@ import msgspec
 from clusters.kept import LARGE_NODES
 from clusters.kinds import KAI_QUEUE, KAI_SCHEDULING_SHARD
 from clusters.models import ClusterObject, Node
-from clusters.snapshot import pools_of, shard_snapshot
+from clusters.snapshot import Shard, pools_of, shard_snapshot
 from core.conditions import find
 from scheduling.diagnosis import diagnose, diagnose_unasked
 from scheduling.diagnosis_scene import Scene, waiting
 from scheduling.diagnosis_structs import Diagnosis
+from scheduling.elsewhere import OtherPool
 from scheduling.shards import pool_of_labels
 from scheduling.structs import Pod as EnginePod
 from scheduling.structs import SchedulerConfig, Snapshot, TopologyConstraint
@@ -47,7 +48,7 @@ def budget_of(most: int, nodes: int, waiting: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """`pools` maps other pools on which the project has quota to its queue there."""
+    """`pools` are the other pools on which the project has quota."""
 
     snapshot: Snapshot
     config: SchedulerConfig
@@ -56,7 +57,7 @@ class Ground:
     wanted_placement: TopologyConstraint | None
     shards: frozenset[str] | None
     unhealthy: Mapping[str, float]
-    pools: Mapping[str, str]
+    pools: Mapping[str, OtherPool]
     observed_at: datetime | None
     unknown: tuple[str, ...]
     unreadable: tuple[str, ...]
@@ -79,8 +80,15 @@ class Ground:
 
     def waiting_with(self, key: str) -> int:
         """How many pods wait in the shard of a pod group, its own included."""
+        return self._waiting_in(next(group.pool for group in self.snapshot.podgroups if group.key == key))
+
+    def open_pools(self) -> dict[str, OtherPool]:
+        """The other pools, without those in which too much waits for the engine to be asked."""
+        return {name: pool for name, pool in self.pools.items() if self._waiting_in(name) <= MOST_WAITING}
+
+    def _waiting_in(self, pool: str) -> int:
         pools = {group.key: group.pool for group in self.snapshot.podgroups}
-        return sum(waiting(pod) and pools.get(pod.podgroup) == pools[key] for pod in self.snapshot.pods)
+        return sum(waiting(pod) and pools.get(pod.podgroup) == pool for pod in self.snapshot.pods)
 
     def diagnose(self, scene: Scene) -> Diagnosis:
         """Why the scene's pod group waits; where too much waits with it, only what needs no cycle of the engine."""
@@ -96,26 +104,35 @@ def ground_of(workload: Workload, now: datetime) -> Ground:
     names = {*running, *_pool_names(workload), wanted}
     shards = {name: shard_snapshot(cluster, name, now=now) for name in sorted(names)}
     own = shards[wanted]
+    pools = _pools_of(workload, shards)
     merged = _merged([shard.snapshot for shard in shards.values()])
     gpus = Node.objects.filter(cluster=cluster, gpu_allocatable__isnull=False).values_list(
         "name", "gpu_capacity", "gpu_allocatable"
     )
-    quotas = workload.project.quotas.select_related("node_pool")
-    queues = {quota.node_pool.shard: quota.queue_name for quota in quotas}
     served = (cluster.streams.get(KAI_SCHEDULING_SHARD.plural) or {}).get("listedAt")
     return Ground(
         merged,
         own.config,
         wanted,
-        queues.get(wanted) if _missed(workload, "QueueArrived") else None,
+        pools[wanted].queue if wanted in pools and _missed(workload, "QueueArrived") else None,
         _wanted_placement(workload) if _missed(workload, "PlacementArrived") else None,
         frozenset(running) if served else None,
         {name: float(total - (usable or 0)) for name, total, usable in gpus if total > (usable or 0)},
-        {name: queue for name, queue in queues.items() if name != wanted},
+        {name: pool for name, pool in pools.items() if name != wanted},
         own.observed_at,
         own.unknown,
         own.unreadable,
     )
+
+
+def _pools_of(workload: Workload, shards: Mapping[str, Shard]) -> dict[str, OtherPool]:
+    """Those on which the project has quota."""
+    found = {}
+    for quota in workload.project.quotas.select_related("node_pool__network_topology").order_by("node_pool__name"):
+        topology, shard = quota.node_pool.network_topology, quota.node_pool.shard
+        name, levels = (topology.name, tuple(topology.levels)) if topology else ("", ())
+        found[shard] = OtherPool(quota.queue_name, name, levels, shards[shard].config)
+    return found
 
 
 def _missed(workload: Workload, type_: str) -> bool:

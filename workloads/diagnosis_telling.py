@@ -62,6 +62,7 @@ def tell(user: Person, workload: Workload, diagnosis: WorkloadDiagnosis) -> Json
         "verdict": _verdict(namer, diagnosis, causes),
         "causes": causes,
         "remedies": _remedies(namer, workload, diagnosis.groups),
+        "otherPools": _other_pools(namer, diagnosis.groups),
         "ruledOut": list(dict.fromkeys(_ruled(each) for group in diagnosis.groups[:1] for each in group.ruled)),
         "schedulerWords": list(diagnosis.words),
         "notConsidered": list(diagnosis.unknown),
@@ -77,6 +78,9 @@ def _keys(diagnosis: WorkloadDiagnosis) -> set[str]:
             keys.update(holder.group for holder in cause.holders[:MAX_LISTED])
             keys.update(key for groups in cause.starts_when for key in groups)
             keys.update(keys_in(cause.names))
+        for each in group.elsewhere:
+            keys.update((*each.scene.outcome.evicted, *each.scene.outcome.moved) if each.scene.outcome else ())
+            keys.update(key for cause in each.causes for key in keys_in(cause.names))
         for remedy in group.remedies:
             keys.update((*remedy.outcome.evicted, *remedy.outcome.moved))
             keys.update(key for step in remedy.steps for key in keys_in(step.names))
@@ -206,6 +210,23 @@ def _remedies(namer: Namer, workload: Workload, groups: Sequence[GroupDiagnosis]
                 seen.add(texts)
                 told.append(made)
     return told
+
+
+def _other_pools(namer: Namer, groups: Sequence[GroupDiagnosis]) -> list[Json]:
+    """What each other pool of the project has for the first gang: where it would stand, or why it would wait."""
+    return [
+        {
+            "pool": each.pool or "default",
+            "fits": each.scene.outcome is not None,
+            "text": _outcome(namer, each.scene.outcome) if each.scene.outcome else _why(namer, each.causes),
+        }
+        for group in groups[:1]
+        for each in group.elsewhere
+    ]
+
+
+def _why(namer: Namer, causes: Sequence[Cause]) -> str:
+    return " ".join(_cause(namer, cause, len(causes) - 1)["text"] for cause in causes)
 
 
 def _gang(key: str) -> str:

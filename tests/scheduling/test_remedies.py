@@ -8,18 +8,26 @@ import pytest
 from scheduling.cycle import run_cycle
 from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_scene import Scene
+from scheduling.diagnosis_structs import Code
+from scheduling.elsewhere import OtherPool, look_elsewhere
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Act, Remedy
-from scheduling.structs import SubGroup, Topology
+from scheduling.structs import Level, SubGroup, Topology
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 from tests.scheduling.healthy import KEY
 from tests.scheduling.situations import situation
 
 
-def of(cluster: Cluster, pools: dict[str, str] | None = None) -> dict[Act, Remedy]:
+def of(cluster: Cluster, pools: dict[str, OtherPool] | None = None) -> dict[Act, Remedy]:
     """Remedies of one step, by act."""
     scene = Scene(cluster.snapshot(), KEY)
-    return {each.steps[0].act: each for each in find_remedies(scene, diagnose(scene), pools) if len(each.steps) == 1}
+    found = diagnose(scene)
+    elsewhere = look_elsewhere(scene, found, pools or {})
+    return {each.steps[0].act: each for each in find_remedies(scene, found, elsewhere) if len(each.steps) == 1}
+
+
+H200 = [node(f"h{index}", 8, labels={"kai.scheduler/node-pool": "h200"}) for index in range(3)]
+QUEUES = (queue("q"), msgspec.structs.replace(queue("q-h200"), pool="h200"))
 
 
 def four(**more: object) -> list[object]:
@@ -53,12 +61,52 @@ def test_a_quota_is_raised_to_what_is_asked_or_the_work_made_preemptible() -> No
 
 
 def test_another_pool_is_offered_where_it_fits_there_and_only_there() -> None:
-    other = [node(f"h{index}", 8, labels={"kai.scheduler/node-pool": "h200"}) for index in range(3)]
-    queues = (queue("q"), msgspec.structs.replace(queue("q-h200"), pool="h200"))
-    fits = of(Cluster(node("n0", 8), *other, queues=queues).gang("g", 8, 8, 8), {"h200": "q-h200"})
-    too_many = of(Cluster(node("n0", 8), *other, queues=queues).gang("g", *[8] * 4), {"h200": "q-h200"})
+    fits = of(Cluster(node("n0", 8), *H200, queues=QUEUES).gang("g", 8, 8, 8), {"h200": OtherPool("q-h200")})
+    too_many = of(Cluster(node("n0", 8), *H200, queues=QUEUES).gang("g", *[8] * 4), {"h200": OtherPool("q-h200")})
     assert set(fits[Act.OTHER_POOL].outcome.nodes.values()) == {"h0", "h1", "h2"}
     assert Act.OTHER_POOL not in too_many
+
+
+def test_another_pool_is_no_way_out_for_a_gang_of_which_as_much_runs_already() -> None:
+    """There it starts anew: three of its four pods run here, and no more than three would there."""
+    home = [node(f"n{index}", 8) for index in range(3)]
+    cluster = Cluster(*home, *H200, queues=QUEUES).gang("g", 8, 8, 8, 8, on=("n0", "n1", "n2", ""), min_member=1)
+    cluster.pods[-1] = msgspec.structs.replace(cluster.pods[-1], phase="Pending")
+
+    assert Act.OTHER_POOL not in of(cluster, {"h200": OtherPool("q-h200")})
+    more = Cluster(*home[:2], *H200, queues=QUEUES).gang("g", 8, 8, 8, on=("n0", "n1", ""), min_member=1)
+    more.pods[-1] = msgspec.structs.replace(more.pods[-1], phase="Pending")
+    assert len(of(more, {"h200": OtherPool("q-h200")})[Act.OTHER_POOL].outcome.nodes) == 3
+
+
+def test_in_another_pool_the_levels_of_its_own_topology_hold() -> None:
+    """What is required stays required: where the topology there has no such level, that is why it would wait."""
+    blocks = Topology("blocks", (Level("block"),))
+    labelled = [msgspec.structs.replace(each, labels={**each.labels, "block": "b0"}) for each in H200]
+    cluster = Cluster(*four(), *labelled, queues=QUEUES, topologies=(RACKS, blocks))
+    scene = Scene(cluster.gang("g", 8, 8, 8, topology=within("rack")).snapshot(), KEY)
+
+    (there,) = look_elsewhere(scene, diagnose(scene), {"h200": OtherPool("q-h200", "blocks", ("block",))})
+
+    assert there.scene.outcome is None
+    assert [(cause.code, cause.names["level"]) for cause in there.causes] == [(Code.LEVEL_UNKNOWN, "rack")]
+
+
+def test_field_report_24_each_other_pool_says_why_it_would_wait_there_until_that_is_gone() -> None:
+    cluster = Cluster(node("n0", 8), node("n1", 8), *H200, queues=QUEUES).gang("g", 8, 8, 8)
+    pools = {"h200": OtherPool("q-h200")}
+    full = cluster.gang("other", 8, on=("h0",), queue="q-h200", pool="h200", preemptible=False)
+    scene = Scene(full.snapshot(), KEY)
+
+    (there,) = look_elsewhere(scene, diagnose(scene), pools)
+
+    assert there.scene.outcome is None
+    assert [(cause.code, cause.numbers["asked"], cause.numbers["free"]) for cause in there.causes] == [
+        (Code.POOL_FULL, 24, 16)
+    ]
+    freed = scene.without(("default/other",))
+    (then,) = look_elsewhere(freed, diagnose(freed), pools)
+    assert set(then.scene.outcome.nodes.values()) == {"h0", "h1", "h2"}
 
 
 def test_the_defect_of_the_single_domain_has_its_way_round() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from clusters.models import Cluster
+from clusters.models import Cluster, ClusterObject, Node
+from organizations.models import Quota
 from simulator.actors.kubelet.nodes import UNHEALTHY_GPUS
+from tests.workloads.conftest import make_node
 from tests.workloads.simulated import (
     RACK,
     four_nodes,
@@ -107,6 +109,39 @@ def test_a_rack_that_another_project_holds_is_full_for_now(waits: Any, admin: An
     assert "secret-n0" not in str(seen)
     assert "secret-n2" not in str(seen)
     assert seen["causes"][0]["numbers"] == cause["numbers"], "counts stay"
+
+
+def test_field_report_24_the_other_pool_is_told_and_offered_as_soon_as_it_has_room(
+    waits: Any, admin: Any, h200: Any, quota: Any
+) -> None:
+    workload = waits(graph(), nodes=[node("n0", "z1.r0")], others=[held_by_others("n0", 8)])
+    Quota.objects.create(cluster=h200.cluster, project=workload.project, node_pool=h200, queue_name="assistant-h200")
+    made = ClusterObject.objects.get(plural="queues", name="assistant")
+    labels = {"kai.scheduler/node-pool": "h200"}
+    spec = {key: value for key, value in made.manifest["spec"].items() if key != "parentQueue"}
+    for group, plural, body in (
+        (made.group, "queues", {"metadata": {"name": "assistant-h200", "labels": labels}, "spec": spec}),
+        ("kai.scheduler", "schedulingshards", {"metadata": {"name": "h200"}, "spec": {"partitionLabelValue": "h200"}}),
+    ):
+        ClusterObject.objects.create(
+            cluster=h200.cluster, uid=f"uid-{plural}", name=body["metadata"]["name"], created_at=made.created_at,
+            manifest=body, group=group, plural=plural, resource_version="1",
+        )  # fmt: skip
+    places = [make_node(h200.cluster, name, zone="z9", rack="r9", pool="h200") for name in ("h0", "h1")]
+    Node.objects.filter(node_pool="h200").update(labels=labels)
+    Node.objects.filter(pk=places[1].pk).update(cordoned=True)
+    Cluster.objects.update(nodes_version=0, objects_version=0)
+
+    told = told_to(admin, workload)
+
+    assert told["otherPools"] == [
+        {"pool": "h200", "fits": False, "text": "Nodes that are cordoned: 1, with 8 GPUs. With them it would run."}
+    ]
+    assert "OtherPool" not in str(told["remedies"])
+    Node.objects.filter(pk=places[1].pk).update(cordoned=False)
+    told = told_to(admin, workload)
+    assert told["otherPools"] == [{"pool": "h200", "fits": True, "text": "Then 2 pods run on h0, h1."}]
+    assert "Run it in node pool h200" in [step["text"] for each in told["remedies"] for step in each["steps"]]
 
 
 def test_a_limit_and_cordoned_nodes_are_both_named_and_one_remedy_does_both(waits: Any, admin: Any) -> None:

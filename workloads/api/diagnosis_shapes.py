@@ -83,6 +83,14 @@ class RemedyShape(Shape):
     gang: Annotated[str, Meta(examples=[""])]
 
 
+class OtherPoolShape(Shape):
+    """Another node pool on which the project has quota: where the gang would stand there, or why it would wait."""
+
+    pool: Annotated[str, Meta(examples=["training"])]
+    fits: bool
+    text: Annotated[str, Meta(examples=["Then 4 pods run on gpu-9, gpu-10."])]
+
+
 class DiagnosisShape(Shape):
     """Why a workload waits. `settling`: the cluster is still at work on it. `notConsidered`: what is not known."""
 
@@ -95,6 +103,7 @@ class DiagnosisShape(Shape):
     ]
     causes: list[CauseShape]
     remedies: list[RemedyShape]
+    other_pools: list[OtherPoolShape]
     ruled_out: Annotated[list[str], Meta(examples=[["Queue research exists and has no queues below it"]])]
     scheduler_words: Annotated[list[str], Meta(examples=[["Workload requested 4 GPUs, but research quota is 8"]])]
     not_considered: Annotated[list[str], Meta(examples=[[]])]
