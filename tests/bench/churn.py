@@ -2,7 +2,8 @@
 
 `python -m tests.bench.churn KUBECONFIG PODS RATE`: PODS is a file with uid, namespace and name of each; says uid and
 the moments (monotonic clock, one for all processes) at which each request was sent and answered. It shares the cores
-with what is measured: plain HTTP of the standard library, and of each pod only the metadata is answered.
+with what is measured, as the API server does: plain HTTP of the standard library, the kind of patch that costs the
+server least, and of each pod only the metadata is answered.
 """
 
 import base64
@@ -28,7 +29,7 @@ Changed = tuple[str, float, float]
 
 
 class Client:
-    """Where the current context of a kubeconfig leads, with its token."""
+    """Where a kubeconfig of one cluster leads, with its token."""
 
     def __init__(self, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text())
@@ -38,7 +39,7 @@ class Client:
         self.tls = ssl.create_default_context(cadata=authority)
         self.headers = {
             "Authorization": f"Bearer {user['token']}",
-            "Content-Type": "application/merge-patch+json",
+            "Content-Type": "application/strategic-merge-patch+json",
             "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
         }
 
@@ -48,7 +49,7 @@ class Client:
         return connection
 
     def change(self, connection: HTTPSConnection, namespace: str, name: str) -> None:
-        connection.request("PATCH", POD.path(namespace, name), CHANGE, self.headers)
+        connection.request("PATCH", f"{POD.path(namespace, name)}?fieldValidation=Ignore", CHANGE, self.headers)
         answer = connection.getresponse()
         text = answer.read()
         assert answer.status == 200, text
