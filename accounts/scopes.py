@@ -39,6 +39,8 @@ def find_target(user: User | AnonymousUser, scope_type: str, scope_id: str) -> T
         raise InvalidInput.of("scopeType", message, ", ".join(ScopeType.values))
     kind = ScopeType(scope_type)
     if kind == ScopeType.TENANT:
+        if scope_id not in ("", TENANT_ID):  # who names a department and means it must not give a role everywhere
+            raise InvalidInput.of("scopeId", _("The whole installation has another id"), TENANT_ID)
         return Target(kind, "", Scope(), _("whole installation"))
     try:
         row = _rows(kind).get_visible(user, pk=scope_id)

@@ -54,14 +54,8 @@ def checked_content(kind: str, name: str, fields: Mapping[str, str]) -> dict[str
     faults: list[Fault] = []
     if kind not in SecretKind.values:
         faults.append(Fault("kind", _("“%(kind)s” is not a kind") % {"kind": kind[:40]}, ", ".join(SecretKind.values)))
-    if kind != SecretKind.HUGGING_FACE and not is_rfc1123_subdomain(name):
-        faults.append(
-            Fault(
-                "name",
-                _("“%(name)s” cannot be the name of a secret") % {"name": name[:80]},
-                _("lower-case letters, digits, “-” and “.”"),
-            )
-        )
+    if kind != SecretKind.HUGGING_FACE:
+        faults += _name_faults(name)
     required: dict[str, tuple[str, ...]] = {
         SecretKind.HUGGING_FACE: ("token",),
         SecretKind.REGISTRY: ("server", "username", "password"),
@@ -78,6 +72,19 @@ def checked_content(kind: str, name: str, fields: Mapping[str, str]) -> dict[str
     if faults:
         raise InvalidInput(faults)
     return _content(kind, fields)
+
+
+def check_name(name: str) -> None:
+    """Raise `InvalidInput` where it cannot be the name of a secret's object."""
+    if faults := _name_faults(name):
+        raise InvalidInput(faults)
+
+
+def _name_faults(name: str) -> list[Fault]:
+    if is_rfc1123_subdomain(name):
+        return []
+    message = _("“%(name)s” cannot be the name of a secret") % {"name": name[:80]}
+    return [Fault("name", message, _("lower-case letters, digits, “-” and “.”"))]
 
 
 def _key_faults(fields: Mapping[str, str]) -> list[Fault]:

@@ -28,7 +28,7 @@ from accounts.audit import record_refusal
 from accounts.models import AccessRule, User, UserKind
 from accounts.permissions import require, rules_of
 from accounts.requests import actor_of
-from accounts.scopes import TENANT_ID, find_target, names_of, scope_of, visible_rules
+from accounts.scopes import TENANT_ID, Target, find_target, names_of, scope_of, visible_rules
 from accounts.selectors import GROUP, find_subject, with_subject
 from accounts.services import Group
 from core.api.bodies import check_keys
@@ -197,7 +197,8 @@ class AccessRuleBatchCreateView(ApiView):
         check_keys(payload, ("roleId", "clusterId", "subjects", "scopes"), place="payload")
         found = _pairs(payload)
         check_shape(body, RuleBatchCreation)
-        pairs = [{**subject, **scope, "roleId": payload.get("roleId")} for subject, scope in found]
+        shared = {key: payload[key] for key in ("roleId", "clusterId") if key in payload}
+        pairs = [{**subject, **scope, **shared} for subject, scope in found]
         keep, done, failed = is_dry_run(request), [], []
         for pair in pairs:
             try:
@@ -243,6 +244,7 @@ def create(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
     name = wire.read_text(body, "subjectId")
     scope_id = body.get("scopeId")
     target = find_target(request.user, str(body.get("scopeType")), str(scope_id) if scope_id is not None else "")
+    _check_cluster(body.get("clusterId"), target)
     try:
         role = wire.find_role(body.get("roleId"))
     except NotFound as error:
@@ -250,6 +252,14 @@ def create(request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
     subject = Group(name) if kind == GROUP else _subject(kind, name)
     rule = services.grant(actor_of(request), subject=subject, role=role.name, target=target)
     return wire.rule_json(rule, {(target.scope_type.value, target.scope_id): target.name})
+
+
+def _check_cluster(given: Any, target: Target) -> None:
+    """A rule may say in which cluster its scope lies, and may not contradict it."""
+    cluster = target.scope.cluster_id
+    if given is not None and given != (cluster and str(cluster)):
+        allowed = str(cluster) if cluster else "none: the scope is of no cluster"
+        raise InvalidInput.of("clusterId", "The scope is not in this cluster", allowed)
 
 
 def shown_rule(rule: AccessRule) -> dict[str, Any]:

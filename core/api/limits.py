@@ -35,8 +35,13 @@ def part(rule: re.Pattern[str]) -> str:
 
 
 def either(*choices: Mapping[str, Any]) -> Meta:
-    """What is said of an object of which one of the `choices` holds: schemas of fields that must be there."""
-    return limited(anyOf=[{"required": list(choice), "properties": dict(choice)} for choice in choices])
+    """What is said of an object of which one of the `choices` holds: schemas of fields that must be there, or that are
+    null or left out."""
+    return limited(anyOf=[{"required": _required(choice), "properties": dict(choice)} for choice in choices])
+
+
+def _required(choice: Mapping[str, Any]) -> list[str]:
+    return [name for name, schema in choice.items() if schema.get("type") != "null"]
 
 
 Uuid = Annotated[str, limited(format="uuid")]

@@ -20,7 +20,7 @@ from core.api.matching import check_match, tagged
 from core.api.queries import unused_parameter
 from core.api.shapes import ACCEPTED, Accepted
 from core.api.views import ApiView
-from core.errors import InvalidInput, NotFound
+from core.errors import Fault, InvalidInput, NotFound
 from organizations import services
 from organizations.api import credentials_wire as wire
 from organizations.api.credentials_shapes import (
@@ -44,9 +44,8 @@ PARAMETERS = (
     OpenApiParameter("clusterId", OpenApiTypes.UUID),
     *USE,
 )
-META_KEYS = (
-    "name", "scope", "projectId", "departmentId", "clusterId", "autoDelete", "workloadSupportedTypes", "private",
-)  # fmt: skip
+PLACE_KEYS = ("projectId", "departmentId", "clusterId")
+META_KEYS = ("name", "scope", *PLACE_KEYS, "autoDelete", "workloadSupportedTypes", "private")
 
 
 class AllCredentialsView(ApiView):
@@ -209,7 +208,11 @@ def read_meta(request: Request, body: Mapping[str, Any]) -> tuple[str, Project |
 
 
 def _place(request: Request, meta: Mapping[str, Any]) -> Project | services.Place:
-    match meta.get("scope"):
+    scope = meta.get("scope")
+    if scope not in SCOPES:
+        raise InvalidInput.of("meta.scope", "There is no such scope", ", ".join(SCOPES))
+    _refuse_unused_ids(meta, scope)
+    match scope:
         case "project":
             return _named(request, meta, "projectId", Project.objects.all())
         case "department":
@@ -217,10 +220,17 @@ def _place(request: Request, meta: Mapping[str, Any]) -> Project | services.Plac
             return services.Place(department=_named(request, meta, "departmentId", rows))
         case "cluster":
             return services.Place(cluster=_named(request, meta, "clusterId", Cluster.objects.all()))
-        case "tenant":
-            return services.Place()
-        case _:
-            raise InvalidInput.of("meta.scope", "There is no such scope", ", ".join(SCOPES))
+    return services.Place()
+
+
+def _refuse_unused_ids(meta: Mapping[str, Any], scope: Any) -> None:
+    """Who names a department and means it must not share with all, because another scope stands beside it."""
+    used = f"{scope}Id"
+    allowed = used if used in PLACE_KEYS else "no id"
+    unused = [key for key in PLACE_KEYS if key != used and meta.get(key) is not None]
+    if unused:
+        message = f"A credential of the scope {scope} does not use it"
+        raise InvalidInput([Fault(f"meta.{key}", message, allowed) for key in unused])
 
 
 def _named(request: Request, meta: Mapping[str, Any], key: str, rows: "ScopedQuerySet[Row]") -> Row:

@@ -92,13 +92,14 @@ class CredentialMetaGiven(Shape):
 
 
 _ID = {"type": ["integer", "string"]}
+_UNUSED = {key: {"type": "null"} for key in ("projectId", "departmentId", "clusterId")}
 PlacedMeta = Annotated[
     CredentialMetaGiven,
     either(
-        {"scope": {"const": "project"}, "projectId": _ID},
-        {"scope": {"const": "department"}, "departmentId": _ID},
-        {"scope": {"const": "cluster"}, "clusterId": {"type": "string"}},
-        {"scope": {"const": "tenant"}},
+        {**_UNUSED, "scope": {"const": "project"}, "projectId": _ID},
+        {**_UNUSED, "scope": {"const": "department"}, "departmentId": _ID},
+        {**_UNUSED, "scope": {"const": "cluster"}, "clusterId": {"type": "string"}},
+        {**_UNUSED, "scope": {"const": "tenant"}},
     ),
 ]
 

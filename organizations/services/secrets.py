@@ -13,13 +13,12 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.audit import SECRET, Actor
 from accounts.permissions import require
-from clusters.names import is_rfc1123_subdomain
 from core.desired import hold
 from core.errors import Conflict, InvalidInput
 from core.hints import hint_reconcile
 from core.leases import poke
 from organizations.models import FormerSecret, Project, ProjectSecret
-from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
+from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, check_name, checked_content, encrypt, object_names
 from organizations.services.shared_secrets import spread, take_away
 
 
@@ -97,9 +96,7 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
         return secret
     if secret.kind == SecretKind.HUGGING_FACE:
         raise InvalidInput.of("name", _("The Hugging Face token has a fixed name"), secret.name)
-    if not is_rfc1123_subdomain(name):
-        allowed = _("lower-case letters, digits, “-” and “.”")
-        raise InvalidInput.of("name", _("“%(name)s” cannot be the name of a secret") % {"name": name[:80]}, allowed)
+    check_name(name)
     _put_aside_copies(project, object_names(secret.kind, name))
     for other in ProjectSecret.objects.filter(project=project).exclude(pk=secret.pk):
         if name in object_names(other.kind, other.name):

@@ -20,7 +20,7 @@ from core.errors import InvalidInput
 from core.hints import hint_reconcile_of
 from core.leases import poke
 from organizations.models import Department, FormerSecret, Project, ProjectSecret, SharedSecret
-from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, checked_content, encrypt, object_names
+from organizations.secrets import HUGGING_FACE_NAMES, SecretKind, check_name, checked_content, encrypt, object_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ def change_shared_secret(
             raise InvalidInput.of("kind", _("The secret %(name)s is of another kind") % {"name": name}, secret.kind)
         stored = checked_content(kind, name, fields)
         secret.keys, secret.content = sorted(stored), encrypt(stored)
+    check_name(name)
     if secret.kind == SecretKind.HUGGING_FACE and name != secret.name:
         raise InvalidInput.of("name", _("The Hugging Face token has a fixed name"), secret.name)
     _hold_clusters(secret)

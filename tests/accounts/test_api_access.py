@@ -5,6 +5,7 @@ import io
 import json
 from datetime import timedelta
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -85,6 +86,10 @@ def test_a_rule_for_a_group_holds_for_its_people(api, project):
         ({"scopeType": "galaxy"}, "scopeType"),
         ({"scopeId": "987654"}, "scopeId"),
         ({"scopeId": "x"}, "scopeId"),
+        ({"scopeType": "tenant", "scopeId": "7"}, "scopeId"),
+        ({"scopeType": "tenant", "scopeId": "1", "clusterId": str(UUID(int=7))}, "clusterId"),
+        ({"clusterId": str(UUID(int=7))}, "clusterId"),
+        ({"clusterId": "x"}, "clusterId"),
         ({"subjectId": "nobody@example.org"}, "subjectId"),
         ({"subjectType": "alien"}, "subjectType"),
         ({"createdBy": "me"}, "createdBy"),
@@ -144,6 +149,18 @@ def test_batches_succeed_in_parts(api, project):
     given = call(api, "post", f"{RULES}/batch-create", payload=payload).json()
     assert [each["subjectId"] for each in given["succeeded"]] == ["a@example.org"]
     assert [each["payload"]["subjectId"] for each in given["failed"]] == ["nobody@example.org"]
+
+
+def test_a_rule_may_name_the_cluster_of_its_scope_and_no_other(api, project):
+    subject = {"subjectId": make_user("lin").email, "subjectType": "user"}
+    scopes = [{"scopeType": "tenant", "scopeId": "1"}, {"scopeType": "project", "scopeId": str(project.pk)}]
+    payload = {"roleId": 7, "clusterId": str(project.cluster_id), "subjects": [subject], "scopes": scopes}
+
+    given = call(api, "post", f"{RULES}/batch-create", payload=payload).json()
+
+    assert [each["scopeType"] for each in given["succeeded"]] == ["project"]
+    assert [each["payload"]["scopeType"] for each in given["failed"]] == ["tenant"]
+    assert list(AccessRule.objects.filter(user__email="lin@example.org").values_list("scope_type")) == [("project",)]
 
 
 def test_what_i_may_do_is_told(researcher, client_of, project):

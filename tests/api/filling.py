@@ -30,6 +30,7 @@ def filler(world: Any, person: Any, paths: Mapping[str, Any]) -> "Callable[[Any]
         if isinstance(case.body, dict | list):
             case.body = _filled(case.body, values)
             _agree(case.body, template, values)
+            _leave_out(case.body, template)
         case.headers = {
             **(case.headers or {}),
             "If-Match": "*",
@@ -125,7 +126,15 @@ def _filled(value: Any, values: Mapping[str, Callable[[], Any]]) -> Any:
     if "units" in value:  # in which the amounts stay in their bounds
         value = {**value, "units": "MB"}
     named = {key: make for key, make in values.items() if key != "name"}
-    return {key: named[key]() if key in named else _filled(item, values) for key, item in value.items()}
+    return {
+        key: named[key]() if key in named and item is not None else _filled(item, values) for key, item in value.items()
+    }
+
+
+LEFT_OUT = {
+    r"/access-rules$": ("clusterId",),  # the tenant lies in none
+    r"/node-pools/\{": ("name", "labelKey", "labelValue", "schedulingConfiguration"),  # the default pool has none
+}
 
 
 def _agree(body: Any, template: str, values: Mapping[str, Callable[[], Any]]) -> None:
@@ -146,13 +155,17 @@ def _agree(body: Any, template: str, values: Mapping[str, Callable[[], Any]]) ->
         body |= dict.fromkeys(names if "/v1/" in template else map(_snake, names), "nobody")
     elif template.endswith("/org-unit/projects"):
         body["parentId"] = values["parentId"]()
-    elif re.search(r"/node-pools/\{", template):  # the default pool: nodes without a label, and a scheduler of KAI's
-        for key in ("name", "labelKey", "labelValue", "schedulingConfiguration"):
-            body.pop(key, None)
     elif template.endswith("/resources"):
         del body[1:]  # one entry a pool
     if isinstance(body, dict) and isinstance(body.get("resources"), list):
         del body["resources"][1:]
+
+
+def _leave_out(body: Any, template: str) -> None:
+    for pattern, keys in LEFT_OUT.items():
+        if re.search(pattern, template):
+            for key in keys:
+                body.pop(key, None)
 
 
 def _snake(name: str) -> str:

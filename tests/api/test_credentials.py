@@ -216,3 +216,32 @@ def test_who_may_only_in_a_project_sees_what_is_shared_with_it_and_makes_none(
     assert [asked(department_admin, scope, "put", {"spec": PASSWORD}) for scope in SCOPES] == [202, 403, 403]
     assert [asked(outsider, scope) for scope in SCOPES] == [404, 404, 200]
     assert [asked(outsider, scope, "delete") for scope in SCOPES] == [404, 404, 403]
+
+
+PLACES = {"projectId": "project", "departmentId": "department", "clusterId": "cluster"}
+
+
+@pytest.mark.parametrize("scope", ["project", "department", "cluster", "tenant"])
+def test_an_id_that_the_scope_does_not_use_is_refused_by_name(send, world, scope):
+    ids = {"projectId": world.project.pk, "departmentId": str(world.department.pk), "clusterId": str(world.cluster.pk)}
+    unused = [key for key, of in PLACES.items() if of != scope]
+    meta = {"name": "mine", "scope": scope}
+
+    refused = send("post", f"{ROOT}/password", {"meta": {**meta, **ids}, "spec": PASSWORD})
+    made = send("post", f"{ROOT}/password", {"meta": {**meta, **ids, **dict.fromkeys(unused)}, "spec": PASSWORD})
+
+    assert (refused.status_code, made.status_code) == (400, 202)
+    assert [fault["field"] for fault in refused.json()["faults"]] == [f"meta.{key}" for key in unused]
+
+
+@pytest.mark.parametrize("scope", ["project", "tenant"])
+@pytest.mark.parametrize("name", ["", "Upper", "a b", "x" * 254])
+def test_a_credential_is_not_renamed_to_what_no_object_can_be_called(send, world, scope, name):
+    meta = {"name": "mine", "scope": scope, **({"projectId": world.project.pk} if scope == "project" else {})}
+    made = send("post", f"{ROOT}/password", {"meta": meta, "spec": PASSWORD}).json()
+    path = f"{ROOT}/password/{made['meta']['id']}"
+
+    answer = send("put", path, {"meta": {"name": name}})
+
+    assert (answer.status_code, [fault["field"] for fault in answer.json()["faults"]]) == (400, ["name"])
+    assert send("get", path).json() == made
