@@ -17,6 +17,8 @@ from core.stored_text import unstorable
 DRY_RUN = OpenApiParameter(
     "dryRun", OpenApiTypes.BOOL, description="Write nothing; the answer says what would be written.", default=False
 )
+# Whose values are separated by commas or given one by one.
+LISTS = frozenset({"filterBy", "filterByPhases", "groupBy", "metricType"})
 
 
 def unused_parameter(name: str, reason: str) -> OpenApiParameter:
@@ -34,8 +36,8 @@ def query_parameters(view: Any, method: str) -> tuple[OpenApiParameter, ...]:
 
 def check_query(request: Request, view: Any) -> None:
     """Raise `InvalidInput` that names each parameter of the query that the view does not take, and those that it does;
-    or each whose value cannot be stored, so that none need be looked for, or is none of its choices. What is required
-    the view asks for itself, with all else that is wrong.
+    or each whose value cannot be stored, so that none need be looked for, is none of its choices, or is one of several
+    where one is read. What is required the view asks for itself, with all else that is wrong.
 
     A declared name like `weight.{queue}` takes every parameter that begins like it.
     """
@@ -49,6 +51,11 @@ def check_query(request: Request, view: Any) -> None:
     choices = {parameter.name: parameter.enum for parameter in parameters if parameter.enum and not parameter.required}
     values = [(name, text) for name, texts in request.query_params.lists() for text in texts]
     faults = [fault for name, text in values for fault in unstorable(name[:60], text)]
+    faults += [
+        Fault(name[:60], "It is given more than once", "one value")
+        for name, texts in request.query_params.lists()
+        if len(texts) > 1 and name not in LISTS
+    ]
     faults += [
         Fault(name, f"{text[:20]!r} is none of its values", ", ".join(map(str, choices[name])))
         for name, text in values

@@ -3,11 +3,12 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from controlplane.api_docs import document
-from core.api import runai
+from core.api import queries, runai
 from tests.api import conformance
 
 # Parameters of Run:ai that change nothing here; the document says why of each.
@@ -145,6 +146,30 @@ def test_each_operation_refuses_what_it_does_not_take(api, world):
         strange += [] if right and told == parameters(operation).keys() else [(method, path, answer.content)]
 
     assert strange == []
+
+
+def test_what_is_read_once_is_refused_where_it_is_given_twice(api, world):
+    taken = [
+        (method, path, name)
+        for (method, path), operation in described().items()
+        for name, parameter in parameters(operation).items()
+        if "token" not in path and path != "/api/schema/" and "{" not in name and name not in queries.LISTS
+        if given_twice(api, method, path, name) != [(name, "It is given more than once", "one value")]
+    ]
+    lists = {
+        name for operation in described().values() for name, parameter in parameters(operation).items()
+        if parameter["schema"].get("type") == "array"
+    }  # fmt: skip
+
+    assert taken == []
+    assert lists | {"filterBy"} == queries.LISTS
+
+
+def given_twice(api, method, path, name):
+    query = urlencode([(name, "true"), (name, "true")])
+    answer = api.generic(method.upper(), f"{path.replace('{}', '1')}?{query}", "{}", "application/json").json()
+    faults = [fault for fault in answer.get("faults", ()) if "none of its values" not in fault["message"]]
+    return [(fault["field"], fault["message"], fault["allowed"]) for fault in faults]
 
 
 def test_a_question_of_a_queue_is_taken_by_how_it_begins(api, world):
