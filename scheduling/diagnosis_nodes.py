@@ -12,10 +12,17 @@ from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle
 from scheduling.evicting import delay_error
 from scheduling.resources import CPU, GPU, MEMORY, TOLERANCE, Vector
 from scheduling.selectors import HARD_EFFECTS, matches_affinity, untolerated
-from scheduling.structs import Node, Pod, Resources
+from scheduling.structs import Node, Pod, Resources, Taint
 
 HOSTNAME = "kubernetes.io/hostname"
 FIELDS = {GPU: "gpu", CPU: "cpu", MEMORY: "memory"}
+STATE_TAINTS = frozenset(
+    f"node.kubernetes.io/{state}"
+    for state in (
+        "not-ready", "unreachable", "network-unavailable", "memory-pressure", "disk-pressure", "pid-pressure"
+    )
+)  # fmt: skip
+CORDON_TAINTS = frozenset({"node.kubernetes.io/unschedulable"})
 MOST_NAMED = 5
 """So many pod groups stand in the names of a cause; its number of them says how many there are."""
 
@@ -175,23 +182,29 @@ def _shrunk(scene: Scene, field: str, top: float) -> Scene:
 def not_ready(scene: Scene) -> Iterator[Obstacle]:
     """Nodes whose kubelet is not well."""
     yield from _nodes(
-        scene, Code.NODES_NOT_READY, {node.name: "" for node in scene.shard.nodes if not node.ready}, _made_ready
+        scene, Code.NODES_NOT_READY, {node.name: "" for node in scene.shard.nodes if not node.ready}, made_ready
     )
 
 
-def _made_ready(node: Node) -> Node:
-    return msgspec.structs.replace(node, ready=True)
+def made_ready(node: Node) -> Node:
+    """The node well again: the taints that Kubernetes gives it for its state go with that."""
+    return msgspec.structs.replace(node, ready=True, taints=_without_taints(node, STATE_TAINTS))
 
 
 def cordoned(scene: Scene) -> Iterator[Obstacle]:
     """Nodes that take no pods; the scheduler's count of a domain includes them all the same."""
     yield from _nodes(
-        scene, Code.NODES_CORDONED, {node.name: "" for node in scene.shard.nodes if node.unschedulable}, _uncordoned
+        scene, Code.NODES_CORDONED, {node.name: "" for node in scene.shard.nodes if node.unschedulable}, uncordoned
     )
 
 
-def _uncordoned(node: Node) -> Node:
-    return msgspec.structs.replace(node, unschedulable=False)
+def uncordoned(node: Node) -> Node:
+    """The node open to pods, without the taint of cordoned ones."""
+    return msgspec.structs.replace(node, unschedulable=False, taints=_without_taints(node, CORDON_TAINTS))
+
+
+def _without_taints(node: Node, keys: frozenset[str]) -> tuple[Taint, ...]:
+    return tuple(taint for taint in node.taints if taint.key not in keys)
 
 
 def tainted(scene: Scene) -> Iterator[Obstacle]:
@@ -202,10 +215,11 @@ def tainted(scene: Scene) -> Iterator[Obstacle]:
             taint = untolerated(node.taints, tolerations)
             if taint is not None:
                 found[node.name] = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-    yield from _nodes(scene, Code.NODES_TAINTED, found, _untainted)
+    yield from _nodes(scene, Code.NODES_TAINTED, found, untainted)
 
 
-def _untainted(node: Node) -> Node:
+def untainted(node: Node) -> Node:
+    """The node without taints that keep pods away."""
     return msgspec.structs.replace(node, taints=tuple(t for t in node.taints if t.effect not in HARD_EFFECTS))
 
 

@@ -6,13 +6,14 @@ from functools import partial
 import msgspec
 
 from scheduling.diagnosis_levels import depth_of, with_constraint
+from scheduling.diagnosis_nodes import made_ready, uncordoned, untainted
 from scheduling.diagnosis_queue import raised
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Cause, Code, Cure, NodeNote
 from scheduling.remedy_structs import Act, Step
 from scheduling.resources import DIVIDED
 from scheduling.state import DEFAULT_PODSET
-from scheduling.structs import Taint, Toleration, Topology
+from scheduling.structs import Node, Taint, Toleration, Topology
 
 MAX_QUEUES = 4
 
@@ -107,9 +108,8 @@ def _fewer_nodes(scene: Scene, cause: Cause) -> Iterator[Option]:
             return
 
 
-def _on_nodes(scene: Scene, notes: Sequence[NodeNote], change: Mapping[str, object]) -> Scene:
-    names = [note.name for note in notes]
-    return scene.with_nodes(names, lambda node: msgspec.structs.replace(node, **change))
+def _on_nodes(scene: Scene, notes: Sequence[NodeNote], change: Callable[[Node], Node]) -> Scene:
+    return scene.with_nodes([note.name for note in notes], change)
 
 
 def _tolerate(scene: Scene, cause: Cause) -> Iterator[Option]:
@@ -181,10 +181,10 @@ def _drop_placement(scene: Scene, cause: Cause) -> Iterator[Option]:
     )
 
 
-_NODE_ACTS: Mapping[Code, tuple[Act, Mapping[str, object]]] = {
-    Code.NODES_CORDONED: (Act.UNCORDON, {"unschedulable": False}),
-    Code.NODES_NOT_READY: (Act.REPAIR_NODES, {"ready": True}),
-    Code.NODES_TAINTED: (Act.UNTAINT, {"taints": ()}),
+_NODE_ACTS: Mapping[Code, tuple[Act, Callable[[Node], Node]]] = {
+    Code.NODES_CORDONED: (Act.UNCORDON, uncordoned),
+    Code.NODES_NOT_READY: (Act.REPAIR_NODES, made_ready),
+    Code.NODES_TAINTED: (Act.UNTAINT, untainted),
 }
 
 OPTIONS: Mapping[Code, Options] = {

@@ -134,18 +134,19 @@ def _preemptible(fields: Fields) -> Iterator[Change]:
 
 
 def _other_pools(submission: Submission, fields: Fields) -> Iterator[Change]:
-    """Pools on which the project has a queue; levels that their topology lacks are left out."""
+    """Pools on which the project has a queue and that have the level that is required; a preferred one that their
+    topology lacks is left out."""
     quotas = Quota.objects.filter(project=submission.project).exclude(node_pool=submission.pool)
     for quota in quotas.select_related("node_pool__network_topology").order_by("node_pool__name"):
         pool = quota.node_pool
         levels = pool.network_topology.levels if pool.network_topology else []
-        required = fields.required if fields.required in levels else ""
+        if fields.required and fields.required not in levels:
+            continue
         preferred = fields.preferred if fields.preferred in levels else ""
-        topology = pool.network_topology.name if pool.network_topology and (required or preferred) else ""
+        topology = pool.network_topology.name if pool.network_topology and (fields.required or preferred) else ""
         wanted = replace(
             fields,
             node_pool=pool.shard,
-            required=required,
             preferred=preferred,
             topology=topology,
             queue=quota.queue_name,

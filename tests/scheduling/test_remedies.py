@@ -12,7 +12,7 @@ from scheduling.diagnosis_structs import Code
 from scheduling.elsewhere import OtherPool, look_elsewhere
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Act, Remedy
-from scheduling.structs import Level, SubGroup, Topology
+from scheduling.structs import Level, SubGroup, Taint, Topology
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 from tests.scheduling.healthy import KEY
 from tests.scheduling.situations import situation
@@ -52,6 +52,24 @@ def test_fewer_pods_are_counted_by_role() -> None:
 def test_as_few_nodes_as_suffice_are_uncordoned() -> None:
     found = of(Cluster(*four(unschedulable=True)).gang("g", 8, 8))
     assert [note.name for note in found[Act.UNCORDON].steps[0].nodes] == ["n0", "n1"]
+
+
+@pytest.mark.parametrize(
+    ("state", "taint", "act"),
+    [
+        ({"unschedulable": True}, "unschedulable", Act.UNCORDON),
+        ({"ready": False}, "unreachable", Act.REPAIR_NODES),
+        ({"ready": False}, "memory-pressure", Act.REPAIR_NODES),
+    ],
+)
+def test_the_taint_that_kubernetes_gives_for_a_state_is_no_cause_beside_it(
+    state: dict[str, bool], taint: str, act: Act
+) -> None:
+    """It goes with the state, and whoever took it off alone would find it there again."""
+    nodes = four(**state, taints=(Taint(f"node.kubernetes.io/{taint}", "NoSchedule"),))
+    cluster = Cluster(*nodes).gang("g", 8)
+    assert len(diagnose(Scene(cluster.snapshot(), KEY)).causes) == 1
+    assert len(of(cluster)[act].steps) == 1
 
 
 def test_a_quota_is_raised_to_what_is_asked_or_the_work_made_preemptible() -> None:

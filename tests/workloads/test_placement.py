@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from clusters.models import Cluster, ClusterObject, Pod
 from core.errors import InvalidInput
+from organizations.models import Quota
 from tests.conftest import make_user
-from tests.workloads.conftest import RACKS
+from tests.workloads.conftest import RACKS, make_node
 from tests.workloads.samples import DISAGG
 from workloads import document as documents
 from workloads.editing import changes_of, fields_of
@@ -177,6 +178,30 @@ def test_a_smaller_role_is_offered_when_it_runs(observed: Any, project: Any, adm
     assert (offered["gpus", "decode"]["field"], offered["gpus", "decode"]["value"]) == ("role-1-gpus", "4")
     assert preview_of(project, admin, graph(4, 4, required=RACKS[1]))["verdict"] == "now"
     assert preview_of(project, admin, graph(4, 5, required=RACKS[1]))["verdict"] != "now"
+
+
+def test_another_pool_is_offered_only_where_the_required_level_can_be_kept(
+    observed: Any, project: Any, admin: Any, h200: Any
+) -> None:
+    for node in ALL_NODES:
+        occupy(observed, node, 8)
+    Quota.objects.create(cluster=observed, project=project, node_pool=h200, queue_name="assistant-h200")
+    labels = {"kai.scheduler/node-pool": "h200"}
+    resources = {"gpu": UNLIMITED, "cpu": UNLIMITED, "memory": UNLIMITED}
+    add_object(observed, "scheduling.run.ai", "queues", "assistant-h200", {"resources": resources})
+    row = ClusterObject.objects.get(name="assistant-h200")
+    row.manifest["metadata"]["labels"] = labels
+    row.save(update_fields=["manifest"])
+    for name in ("h0", "h1"):
+        row = make_node(observed, name, zone="z9", rack="r9", pool="h200")
+        row.labels |= labels
+        row.save(update_fields=["labels"])
+
+    free = preview_of(project, admin, graph(8, 8, preferred=RACKS[1]))
+    bound = preview_of(project, admin, graph(8, 8, required=RACKS[1]))
+
+    assert "h200" in {each["after"] for each in free["alternatives"]}
+    assert "h200" not in {each["after"] for each in bound["alternatives"]}
 
 
 def test_a_pod_larger_than_any_node_never_runs_and_the_scheduler_says_why(
