@@ -40,11 +40,21 @@ def finish(request: HttpRequest) -> Identity:
     """Who came back from the provider. Raises `ProviderFailed`."""
     try:
         client = _provider()
-        token = client.authorize_access_token(request)
-        more = client.userinfo(token=token) if client.load_server_metadata().get("userinfo_endpoint") else None
+        metadata = client.load_server_metadata()
+        token = client.authorize_access_token(request, claims_options=_expected(metadata))
+        more = client.userinfo(token=token) if metadata.get("userinfo_endpoint") else None
     except FAILURES as error:
         raise ProviderFailed(f"{type(error).__name__}: {error}") from error
     return _identity(joined(token.get("userinfo"), more))
+
+
+def _expected(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Who says it, and to whom: without being told, Authlib believes a token for others (`aud`) that names this client
+    as `azp`."""
+    return {
+        "iss": {"essential": True, "value": metadata["issuer"]},
+        "aud": {"essential": True, "value": settings.OIDC_CLIENT_ID},
+    }
 
 
 def joined(signed: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:

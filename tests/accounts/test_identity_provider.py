@@ -361,3 +361,29 @@ def test_the_address_to_come_back_to_is_never_that_of_another_host(provider):
 
     assert answer.status_code == 400
     assert "evil.example" not in answer.headers.get("Location", "")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"aud": ["another"]},
+        {"aud": ["another"], "azp": "muster"},
+        {"aud": "another", "azp": "muster"},
+        {"aud": ["muster", "another"], "azp": "another"},
+        {"aud": []},
+        {"exp": 1},
+        {"iat": 4102444800},
+        {"nbf": 4102444800},
+        {"iss": "https://id.example.org"},
+        {"nonce": "another"},
+        {"nonce": None},
+    ],
+    ids=str,
+)
+def test_a_token_for_another_client_time_or_browser_signs_nobody_in(provider, claims):
+    know(provider, "ann", email="ann@example.org", **claims)
+
+    _client, answer = sign_in("ann")
+
+    assert answer.status_code == 502
+    assert not User.objects.exists()
