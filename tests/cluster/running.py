@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,12 +42,13 @@ class DidNotStart(Exception):
 @dataclass
 class RealCluster:
     """Processes and data below `directory`. `controllers` is the controller manager's list; "" starts none. Nodes
-    renew leases of `lease_seconds`; 0: they have none."""
+    renew leases of `lease_seconds`; 0: they have none. The API server gets `api_variables` (environment)."""
 
     directory: Path
     controllers: str = CONTROLLERS
     token: str = ""
     lease_seconds: int = 40
+    api_variables: Mapping[str, str] = field(default_factory=dict)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     _commands: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -171,6 +172,7 @@ class RealCluster:
 
     def _start(self, name: str, command: Sequence[str]) -> None:
         self._commands[name] = command
+        variables = self.api_variables if name == "kube-apiserver" else {}
         with (self.directory / "logs" / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 command,
@@ -178,7 +180,7 @@ class RealCluster:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
-                env={"PATH": os.environ.get("PATH", ""), "HOME": str(self.directory)},
+                env={"PATH": os.environ.get("PATH", ""), "HOME": str(self.directory), **variables},
                 start_new_session=True,
                 preexec_fn=with_parent(signal.SIGKILL),  # noqa: PLW1509  (it only makes one system call)
             )
