@@ -32,7 +32,7 @@ def test_the_page_fetches_the_preview_as_the_form_changes(observed: Cluster, cli
     page = client.get(reverse("workloads:new")).content.decode()
 
     assert f'hx-post="{reverse("workloads:placement")}"' in page
-    assert 'hx-trigger="load, change from:#draft delay:500ms' in page
+    assert 'hx-trigger="load, input from:#draft delay:500ms, change from:#draft delay:500ms"' in page
     assert 'hx-sync="this:queue last"' in page
 
 
