@@ -52,8 +52,8 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "Grouping": (
         _("Pods are being grouped"),
         _(
-            "Its %(pods)s pods were made less than %(grace)s seconds ago and wait to be put into a pod group, so that"
-            " the scheduler looks at them. Nothing is wrong so far."
+            "Its %(pods)s pods were made less than %(grace)s seconds ago. The scheduler sees a pod only once it is in a"
+            " pod group. Nothing is wrong so far."
         ),
     ),
     "Making": (
@@ -211,6 +211,14 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "SelectorMatchesTooFew": (
         _("Node selector matches too few"),
         _("Its node selector %(key)s=%(value)s matches %(nodes)s of %(of)s nodes. Values there are: %(values)s."),
+    ),
+    "SelectorMatchesTooFewNone": (
+        _("Node selector matches too few"),
+        _("Its node selector %(key)s=%(value)s matches no node: none of the %(of)s nodes has the label %(key)s."),
+    ),
+    "SelectorMatchesTooFewTerms": (
+        _("Node selector matches too few"),
+        _("Its node affinity (%(key)s) matches %(nodes)s of %(of)s nodes."),
     ),
     "OtherPodsTerms": (
         _("Kept away by other pods"),

@@ -66,6 +66,8 @@ def _variant(code: str, names: Names, numbers: Numbers) -> str:
     """Which of the sentences of a code is true: enough GPUs may be there, and not in the pieces that are needed."""
     if code in ("LevelTooSmall", "PoolTooSmall") and numbers.get("asked", 0) <= numbers.get("largest", 0):
         return f"{code}InPieces"
+    if code == "SelectorMatchesTooFew" and not (names.get("value") and names.get("values")):
+        return f"{code}None" if names.get("value") else f"{code}Terms"
     return f"{code}Counted" if code == "NodesCordoned" and names.get("counted") else code
 
 

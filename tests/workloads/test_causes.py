@@ -16,7 +16,7 @@ PARTS = (causes_outside, causes_queue, causes_room, causes_combined)
 SITUATIONS = {name: situation for part in PARTS for name, situation in part.SITUATIONS.items()}
 
 
-VARIANTS = ("AmongOthers", "InPieces", "Counted")
+VARIANTS = ("AmongOthers", "InPieces", "Counted", "TooFewNone", "TooFewTerms")
 """Endings of second sentences for the same cause."""
 
 

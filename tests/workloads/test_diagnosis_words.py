@@ -12,7 +12,7 @@ from tests.scheduling.situations import situation
 from workloads.diagnosis_sentences import ACTS, CAUSES
 from workloads.diagnosis_words import act_sentence, amount, cause_sentence, cause_title
 
-MAY_BE_EMPTY = ("QueueUnset", "TopologyMissing", "SelectorMatchesTooFew", "LevelUnknown")
+MAY_BE_EMPTY = ("QueueUnset", "TopologyMissing", "LevelUnknown")
 
 
 def test_every_code_and_every_act_has_its_words() -> None:
@@ -42,6 +42,19 @@ def test_sentences_lack_nothing_and_have_no_float_noise(seed: int) -> None:
 )
 def test_a_moment_beyond_the_calendar_is_told_as_the_nearest_day(seconds: float, day: str) -> None:
     assert day in cause_sentence("PreemptionDelay", {}, {"until": seconds})
+
+
+@pytest.mark.parametrize(
+    ("value", "values", "text"),
+    [
+        ("h100", "h200", "Its node selector gpu=h100 matches 0 of 15 nodes. Values there are: h200."),
+        ("h100", "", "Its node selector gpu=h100 matches no node: none of the 15 nodes has the label gpu."),
+        ("", "", "Its node affinity (gpu) matches 0 of 15 nodes."),
+    ],
+)
+def test_a_selector_is_told_with_the_values_that_there_are_if_any(value: str, values: str, text: str) -> None:
+    names = {"key": "gpu", "value": value, "values": values}
+    assert cause_sentence("SelectorMatchesTooFew", names, {"nodes": 0, "of": 15}) == text
 
 
 def test_amounts_are_in_the_unit_of_their_resource() -> None:
