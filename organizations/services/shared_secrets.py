@@ -56,7 +56,7 @@ def share_secret(actor: Actor, *, place: Place, kind: str, name: str, fields: Ma
         keys=sorted(content), content=encrypt(content), created_by=actor.user.email,
     )  # fmt: skip
     _hold_clusters(secret)
-    with unless_taken("Resource with this name already exists"):
+    with unless_taken(_("Resource with this name already exists")):
         secret.save(force_insert=True)
     audit.record(actor, "create", secret, after={"place": place.key, "content": SECRET})
     spread(projects_of(secret))
@@ -69,19 +69,21 @@ def change_shared_secret(
 ) -> SharedSecret:
     """Another name, and other content where it is given: the kind and its fields. Raises as `share_secret`."""
     require(actor.user, "credentials:update", secret.scope)
+    changed = ["name", "updated_at"]
     if content is not None:
         kind, fields = content
         if kind != secret.kind:
             raise InvalidInput.of("kind", _("The secret %(name)s is of another kind") % {"name": name}, secret.kind)
         stored = checked_content(kind, name, fields)
         secret.keys, secret.content = sorted(stored), encrypt(stored)
+        changed += ["keys", "content"]
     check_name(name)
     if secret.kind == SecretKind.HUGGING_FACE and name != secret.name:
         raise InvalidInput.of("name", _("The Hugging Face token has a fixed name"), secret.name)
     _hold_clusters(secret)
     before, secret.name, secret.updated_at = secret.name, name, timezone.now()
-    with unless_taken("Resource with this name already exists"):
-        secret.save()
+    with unless_taken(_("Resource with this name already exists")):
+        secret.save(update_fields=changed)
     told = {} if content is None else {"content": SECRET}
     audit.record(actor, "update", secret, before={"name": before}, after={"name": name, **told})
     spread(projects_of(secret))
@@ -137,7 +139,7 @@ def spread(projects: Iterable[Project]) -> None:
         fresh += [_copy(project, secret) for secret in wanted.values()]
     take_away(stale)
     ProjectSecret.objects.bulk_create(fresh, ignore_conflicts=True)  # one that is made meanwhile is the project's own
-    _make_due({copy.project_id for copy in (*stale, *fresh)})
+    _make_due({copy.project_id for copy in fresh})
 
 
 def take_away(copies: Iterable[ProjectSecret]) -> None:

@@ -80,6 +80,18 @@ def test_a_change_reaches_every_copy_and_the_cluster(me: Actor, project: Project
     assert not project.former_secrets.exists()
 
 
+def test_a_rename_keeps_the_content_that_somebody_else_gave_it_meanwhile(me: Actor, project: Project) -> None:
+    share(me, Place(), "old")
+    read_before = SharedSecret.objects.get()
+    services.change_shared_secret(
+        me, secret=SharedSecret.objects.get(), name="registry", content=("opaque", {"k": "new"})
+    )
+
+    services.change_shared_secret(me, secret=read_before, name="other", content=None)
+
+    assert values_of(project) == {"other": "new"}
+
+
 def test_a_copy_is_not_changed_by_itself(me: Actor, project: Project) -> None:
     share(me, Place())
     copy = ProjectSecret.objects.get()
