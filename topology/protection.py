@@ -51,9 +51,9 @@ def protection_of(row: models.Model, viewer: User | AnonymousUser) -> Protection
     seen: list[Blocker] = []
     hidden = 0
     for rows in _protecting(row):
-        visible = list(rows.visible_to(viewer) if isinstance(rows, ScopedQuerySet) else rows)
+        visible = rows.visible_to(viewer)
         seen += [Blocker(_kind(rows), str(other)) for other in visible]
-        hidden += rows.count() - len(visible)
+        hidden += rows.exclude(pk__in=visible.values("pk")).count()
     return Protection(tuple(sorted(seen, key=lambda blocker: (blocker.kind, blocker.name))), hidden)
 
 
@@ -63,13 +63,10 @@ def protecting_kinds(row: models.Model) -> list[str]:
     return [f"{kind} ({count})" for kind, count in sorted(counts.items()) if count]
 
 
-def _protecting(row: models.Model) -> list["models.QuerySet[Any]"]:
-    return [
-        relation.related_model._default_manager.filter(**{relation.field.name: row.pk})
-        for relation in row._meta.related_objects
-        if relation.on_delete is models.PROTECT
-    ]
+def _protecting(row: models.Model) -> list[ScopedQuerySet[Any]]:
+    relations: list[Any] = [each for each in row._meta.related_objects if each.on_delete is models.PROTECT]
+    return [each.related_model._default_manager.filter(**{each.field.name: row.pk}) for each in relations]
 
 
-def _kind(rows: "models.QuerySet[Any]") -> str:
+def _kind(rows: ScopedQuerySet[Any]) -> str:
     return str(rows.model._meta.verbose_name)
