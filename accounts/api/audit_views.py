@@ -65,7 +65,7 @@ class AuditLogView(ApiView):
         """The newest first, unless it is sorted; `numberOfSamples` (20, up to 1000) is the size of a page."""
         rows, (limit, offset) = matching(request), _page(request)
         ordered = sort(request, rows, SORTS, default="timestamp")
-        if not request.query_params.get("sortBy") and not request.query_params.get("sortOrder"):
+        if not {"sortBy", "sortOrder"} & request.query_params.keys():
             ordered = rows.order_by("-at", "-pk")
         found, total = as_seen_by(request.user, ordered[offset : offset + limit]), rows.count()
         base = _base(request)
