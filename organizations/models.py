@@ -169,13 +169,15 @@ class SharedSecretQuerySet(models.QuerySet["SharedSecret"]):
         where = reach(user, "credentials:read")
         if where.everywhere:
             return self
+        if where.is_empty:
+            return self.none()
         departments = Department.objects.filter(
             models.Q(cluster__in=where.clusters)
             | models.Q(pk__in=where.departments)
             | models.Q(projects__in=where.projects)
         )
         inside = models.Q(department__in=departments) | models.Q(department=None, cluster__in=where.touched_clusters)
-        return self.filter(inside | models.Q(place="tenant")) if not where.is_empty else self.none()
+        return self.filter(inside | models.Q(place="tenant"))
 
 
 class SharedSecret(TimestampedModel):

@@ -68,7 +68,7 @@ def add_limits(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
 def _storable(schema: Any) -> Any:
     """`schema` with the one pattern for each text in it of which nothing else is said, names of fields included."""
     if isinstance(schema, list):
-        return [_storable(part) for part in schema]
+        return [_storable(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     said = {key: value if key in _VALUES else _storable(value) for key, value in schema.items()}
@@ -87,8 +87,8 @@ def _may_be_absent(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> boo
 def _note_components(schema: Any, schemas: Mapping[str, Any], seen: set[str]) -> None:
     """Adds to `seen` the names of the components that `schema` refers to, at any depth."""
     if isinstance(schema, list):
-        for part in schema:
-            _note_components(part, schemas, seen)
+        for item in schema:
+            _note_components(item, schemas, seen)
     elif isinstance(schema, Mapping):
         name = str(schema.get("$ref", "")).removeprefix(REF)
         if name and name not in seen:

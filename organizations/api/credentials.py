@@ -134,7 +134,9 @@ class CredentialView(ApiView):
         return secret
 
 
-def _change(request: Request, secret: wire.Secret, name: str, content: Any) -> wire.Secret:
+def _change(
+    request: Request, secret: wire.Secret, name: str, content: tuple[str, Mapping[str, str]] | None
+) -> wire.Secret:
     actor = actor_of(request)
     if isinstance(secret, SharedSecret):
         return services.change_shared_secret(actor, secret=secret, name=name, content=content)

@@ -67,7 +67,7 @@ def _put_aside_copies(project: Project, names: Iterable[str]) -> None:
 
 
 def _refuse_copy(secret: ProjectSecret) -> None:
-    if secret.source is not None:
+    if secret.source_id is not None:
         message = _("The secret %(name)s is shared with the project: change it where it is shared from.")
         raise Conflict(message % {"name": secret.name}, objects=[secret.name])
 

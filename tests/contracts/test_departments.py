@@ -238,9 +238,7 @@ def test_a_name_that_is_taken_by_another_department_does_not_say_where(cast, hid
 
 
 def test_members_are_told_to_who_may_read_access_rules(cast, insider, client_of):
-    reader = make_user(
-        "reader-of-department", VIEWER, ScopeType.DEPARTMENT, cast["departments"].pk, cast["clusters"]
-    )  # fmt: skip
+    reader = make_user("reader-of-department", VIEWER, ScopeType.DEPARTMENT, cast["departments"].pk, cast["clusters"])
     pages = [f"/departments/{cast['departments'].pk}/", f"/projects/{cast['projects'].pk}/"]
 
     for path in pages:
