@@ -16,7 +16,7 @@ from accounts.audit import SECRET, Actor
 from accounts.permissions import TENANT, Scope, require
 from accounts.services.taking import unless_taken
 from clusters.models import Cluster
-from core.errors import InvalidInput
+from core.errors import InvalidInput, NotFound
 from core.hints import hint_reconcile_of
 from core.leases import poke
 from organizations.models import Department, FormerSecret, Project, ProjectSecret, SharedSecret
@@ -67,7 +67,8 @@ def share_secret(actor: Actor, *, place: Place, kind: str, name: str, fields: Ma
 def change_shared_secret(
     actor: Actor, *, secret: SharedSecret, name: str, content: tuple[str, Mapping[str, str]] | None
 ) -> SharedSecret:
-    """Another name, and other content where it is given: the kind and its fields. Raises as `share_secret`."""
+    """Another name, and other content where it is given: the kind and its fields. Raises as `share_secret`; `NotFound`
+    where it was deleted meanwhile."""
     require(actor.user, "credentials:update", secret.scope)
     changed = ["name", "updated_at"]
     if content is not None:
@@ -81,6 +82,8 @@ def change_shared_secret(
     if secret.kind == SecretKind.HUGGING_FACE and name != secret.name:
         raise InvalidInput.of("name", _("The Hugging Face token has a fixed name"), secret.name)
     _hold_clusters(secret)
+    if not SharedSecret.objects.filter(pk=secret.pk).exists():
+        raise NotFound
     before, secret.name, secret.updated_at = secret.name, name, timezone.now()
     with unless_taken(_("Resource with this name already exists")):
         secret.save(update_fields=changed)

@@ -9,7 +9,7 @@ from accounts.audit import Actor
 from accounts.models import AuditEntry, User
 from clusters import kinds
 from clusters.kube.fake import FakeGateway
-from core.errors import Conflict
+from core.errors import Conflict, NotFound
 from organizations import services
 from organizations.models import Department, Project, ProjectSecret, SharedSecret
 from organizations.reconcile import sync_department, sync_project
@@ -90,6 +90,18 @@ def test_a_rename_keeps_the_content_that_somebody_else_gave_it_meanwhile(me: Act
     services.change_shared_secret(me, secret=read_before, name="other", content=None)
 
     assert values_of(project) == {"other": "new"}
+
+
+def test_a_change_does_not_bring_back_what_somebody_else_deleted_meanwhile(me: Actor, project: Project) -> None:
+    share(me, Place())
+    read_before = SharedSecret.objects.get()
+    services.delete_shared_secret(me, secret=SharedSecret.objects.get())
+
+    with pytest.raises(NotFound):
+        services.change_shared_secret(me, secret=read_before, name="registry", content=("opaque", {"k": "w"}))
+
+    assert values_of(project) == {}
+    assert not SharedSecret.objects.exists()
 
 
 def test_a_copy_is_not_changed_by_itself(me: Actor, project: Project) -> None:
