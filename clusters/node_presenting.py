@@ -16,7 +16,7 @@ from clusters.gpus import GpuStrip, NodeGpus, node_gpus
 from clusters.models import ClusterEvent, Node
 from core.figures import pct
 from core.templatetags.quantities import number
-from core.times import read_moment
+from core.times import nearest_moment
 
 TO_LOOK_AT = 8
 NODE_CELLS = 128
@@ -55,7 +55,7 @@ def node_condition_views(node: Node) -> list[dict[str, Any]]:
         good = "True" if condition["type"] == "Ready" else "False"
         status = "ok" if condition["status"] == good else "wait" if condition["status"] == "Unknown" else "bad"
         text = condition.get("message") or condition.get("reason") or condition["status"]
-        since = read_moment(condition.get("last_transition_time") or condition.get("lastTransitionTime"))
+        since = nearest_moment(condition.get("last_transition_time") or condition.get("lastTransitionTime"))
         views.append({"status": status, "type": condition["type"], "text": text, "since": since})
     return views
 

@@ -1,9 +1,11 @@
-"""Moments that somebody gives, in a filter, a query or a body."""
+"""Moments that somebody gives, in a filter, a query or a body, and those that objects of a cluster name."""
 
 from datetime import UTC, datetime
 
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
+
+from scheduling.moments import LATEST
 
 YEARS = range(2, 9999)  # with room for any offset from UTC
 
@@ -23,3 +25,15 @@ def read_moment(text: object, *, zoned: bool = False) -> datetime | None:
     if found is None or found.year not in YEARS or (zoned and is_naive(found)):
         return None
     return (make_aware(found) if is_naive(found) else found).astimezone(UTC)
+
+
+def nearest_moment(text: str | None) -> datetime | None:
+    """The moment of a Kubernetes time (RFC 3339), at the end of the calendar the nearest that any time zone can show.
+    None where it is missing or unreadable, and for Go's zero time in the year 1."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if found is None or found.year < YEARS.start:
+        return None
+    return min(found if found.tzinfo else found.replace(tzinfo=UTC), LATEST)

@@ -147,6 +147,7 @@ class ProjectSecret(TimestampedModel):
     source = models.ForeignKey("SharedSecret", on_delete=models.CASCADE, null=True, related_name="copies")
     name = models.CharField(max_length=253)
     kind = models.CharField(max_length=16)  # hugging-face, registry, opaque
+    credential = models.CharField(max_length=24, blank=True)  # as what REST made it; else its keys say it
     keys = models.JSONField(default=list)
     content = models.BinaryField()  # encrypted, see organizations.secrets
     created_by = models.CharField(max_length=254, blank=True)
@@ -188,6 +189,7 @@ class SharedSecret(TimestampedModel):
     department = models.ForeignKey(Department, on_delete=models.CASCADE, null=True, related_name="shared_secrets")
     name = models.CharField(max_length=253)
     kind = models.CharField(max_length=16)
+    credential = models.CharField(max_length=24, blank=True)  # as what REST made it
     keys = models.JSONField(default=list)
     content = models.BinaryField()
     created_by = models.CharField(max_length=254, blank=True)

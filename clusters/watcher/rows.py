@@ -19,7 +19,7 @@ from clusters.quantities import parse_quantity, to_millicores, to_whole
 from clusters.watcher.scheduling import scheduling_of
 from clusters.watcher.shapes import shaped
 from core.errors import InvalidInput
-from core.times import read_moment
+from core.times import nearest_moment
 from scheduling.shards import pool_of_labels
 
 MIG_PREFIX = "nvidia.com/mig-"
@@ -95,7 +95,7 @@ def pod_row(pod: wire.PodObject) -> Pod:
         restarts=min(max(sum(c.restart_count for c in status.container_statuses or ()), 0), MAX_COUNT),
         image=(spec.containers[0].image if spec.containers else "")[:500],
         address=status.pod_ip[:64],
-        deletion_requested_at=moment(meta.deletion_timestamp),
+        deletion_requested_at=nearest_moment(meta.deletion_timestamp),
         scheduling=scheduling_of(meta, spec),
     )
 
@@ -129,7 +129,7 @@ def event_row(event: wire.EventObject) -> ClusterEvent:
         involved_uid=event.involved_object.uid[:64],
         count=min(max(series.count or event.count or 1, 1), MAX_COUNT),
         source=source[:128],
-        last_seen_at=moment(seen) or moment(event.metadata.creation_timestamp) or EPOCH,
+        last_seen_at=nearest_moment(seen) or nearest_moment(event.metadata.creation_timestamp) or EPOCH,
     )
 
 
@@ -145,7 +145,7 @@ def object_row(found: wire.AnyObject, kind: Kind) -> ClusterObject:
         uid=metadata["uid"],
         name=metadata["name"],
         resource_version=metadata["resourceVersion"],
-        created_at=moment(metadata.get("creationTimestamp")) or EPOCH,
+        created_at=nearest_moment(metadata.get("creationTimestamp")) or EPOCH,
         group=kind.group,
         plural=kind.plural,
         namespace=metadata.get("namespace", ""),
@@ -153,11 +153,6 @@ def object_row(found: wire.AnyObject, kind: Kind) -> ClusterObject:
         owner=(metadata.get("labels") or {}).get(OWNER_LABEL, "")[:128],
         made_by=str(first.get("manager", ""))[:128],
     )
-
-
-def moment(text: str | None) -> datetime | None:
-    """A Kubernetes time (RFC 3339); None where it is missing or unreadable."""
-    return read_moment(text)
 
 
 def whole(value: wire.Quantity) -> int:
@@ -174,7 +169,7 @@ def _identity(meta: wire.Meta) -> dict[str, Any]:
         "uid": meta.uid,
         "name": meta.name,
         "resource_version": meta.resource_version,
-        "created_at": moment(meta.creation_timestamp) or EPOCH,
+        "created_at": nearest_moment(meta.creation_timestamp) or EPOCH,
     }
 
 

@@ -83,10 +83,12 @@ class CredentialListView(ApiView):
 
         def create() -> dict[str, Any]:
             actor = actor_of(request)
+            made: wire.Secret
             if isinstance(where, services.Place):
-                shared = services.share_secret(actor, place=where, kind=kind, name=name, fields=fields)
-                return wire.credential_json(shared)
-            made = services.put_secret(actor, project=where, kind=kind, name=name, fields=fields, is_new=True)
+                made = services.share_secret(actor, place=where, kind=kind, name=name, fields=fields)
+            else:
+                made = services.put_secret(actor, project=where, kind=kind, name=name, fields=fields, is_new=True)
+            services.note_credential(made, self.kind.path)
             return wire.credential_json(made)
 
         return Response(self.write(create), status=202)
@@ -144,7 +146,10 @@ def _change(
     if content is None:
         return changed
     kind, fields = content
-    return services.put_secret(actor, project=secret.project, kind=kind, name=changed.name, fields=fields)
+    credential = wire.kind_of(secret).path
+    changed = services.put_secret(actor, project=secret.project, kind=kind, name=changed.name, fields=fields)
+    services.note_credential(changed, credential)
+    return changed
 
 
 def _delete(request: Request, secret: wire.Secret) -> None:

@@ -43,7 +43,9 @@ KINDS = {kind.path: kind for kind in (GENERIC, REGISTRY, PASSWORD, ACCESS_KEY, N
 
 
 def kind_of(secret: Secret) -> Kind:
-    """What a secret is on the wire, by the keys that it holds."""
+    """What a secret is on the wire: as what it was made, else by the keys that it holds."""
+    if secret.credential:
+        return KINDS[secret.credential]
     if secret.kind == SecretKind.REGISTRY:
         return REGISTRY
     keys = set(secret.keys)

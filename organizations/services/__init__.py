@@ -10,7 +10,13 @@ from organizations.services.pools import node_pool_changed
 from organizations.services.projects import ProjectInput, create_project, delete_project, update_project
 from organizations.services.quotas import QuotaInput
 from organizations.services.secrets import delete_secret, put_secret, rename_secret
-from organizations.services.shared_secrets import Place, change_shared_secret, delete_shared_secret, share_secret
+from organizations.services.shared_secrets import (
+    Place,
+    change_shared_secret,
+    delete_shared_secret,
+    note_credential,
+    share_secret,
+)
 
 __all__ = [
     "Place",
@@ -25,6 +31,7 @@ __all__ = [
     "delete_shared_secret",
     "ensure_default_department",
     "node_pool_changed",
+    "note_credential",
     "put_secret",
     "rename_secret",
     "share_secret",

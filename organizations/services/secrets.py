@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.audit import SECRET, Actor
 from accounts.permissions import require
 from core.desired import hold
-from core.errors import Conflict, InvalidInput
+from core.errors import Conflict, InvalidInput, NotFound
 from core.hints import hint_reconcile
 from core.leases import poke
 from organizations.models import FormerSecret, Project, ProjectSecret
@@ -49,6 +49,7 @@ def put_secret(
         name=name,
         defaults={
             "kind": kind,
+            "credential": "",
             "keys": sorted(content),
             "content": encrypt(content),
             "created_by": actor.user.email,
@@ -86,11 +87,11 @@ def _refuse_taken(project: Project, kind: str, name: str) -> None:
 def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectSecret:
     """Give it another name: its objects are written anew and those of the old name leave the cluster.
 
-    Raises `InvalidInput`; `Conflict` where another secret writes the object.
+    Raises `InvalidInput`; `Conflict` where another secret writes the object; `NotFound` where it is gone.
     """
     project = secret.project
     require(actor.user, "credentials:update", project.scope)
-    hold(project)
+    _hold_secret(secret)
     _refuse_copy(secret)
     if name == secret.name:
         return secret
@@ -113,9 +114,10 @@ def rename_secret(actor: Actor, *, secret: ProjectSecret, name: str) -> ProjectS
 
 @transaction.atomic
 def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
-    """Delete the secret; its objects leave the cluster with the next reconcile of the project."""
+    """Delete the secret; its objects leave the cluster with the next reconcile of the project. Raises `NotFound`."""
     project = secret.project
     require(actor.user, "credentials:delete", project.scope)
+    _hold_secret(secret)
     _refuse_copy(secret)
     audit.record(actor, "delete", secret, before={"project": project.name, "name": secret.name})
     _note_former(secret)
@@ -123,6 +125,13 @@ def delete_secret(actor: Actor, *, secret: ProjectSecret) -> None:
     spread([project])
     poke(Project, [project.pk])
     hint_reconcile(project)
+
+
+def _hold_secret(secret: ProjectSecret) -> None:
+    """Keep the secret from being changed or deleted meanwhile. Raises `NotFound` where it is gone."""
+    hold(secret.project)
+    if not ProjectSecret.objects.filter(pk=secret.pk).exists():
+        raise NotFound
 
 
 def _hold(project: Project) -> None:

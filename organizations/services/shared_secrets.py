@@ -105,6 +105,12 @@ def delete_shared_secret(actor: Actor, *, secret: SharedSecret) -> None:
     spread(projects)
 
 
+def note_credential(secret: ProjectSecret | SharedSecret, credential: str) -> None:
+    """Remember as what REST made it: its keys alone do not say that."""
+    secret.credential = credential
+    secret.save(update_fields=["credential"])
+
+
 def _hold_clusters(secret: SharedSecret) -> None:
     """Lock the clusters that it reaches until the transaction ends, as who makes a project does: it has a copy, whoever
     of the two comes first."""

@@ -218,6 +218,24 @@ def test_who_may_only_in_a_project_sees_what_is_shared_with_it_and_makes_none(
     assert [asked(outsider, scope, "delete") for scope in SCOPES] == [404, 404, 403]
 
 
+@pytest.mark.parametrize("scope", ["project", "tenant"])
+@pytest.mark.parametrize(
+    ("kind", "keys"), [(kind, SPECS[kind][1]) for kind in ("password", "access-key", "ngc-api-key")]
+)
+def test_a_generic_secret_with_the_keys_of_another_kind_stays_generic(send, world, scope, kind, keys):
+    meta = {"name": "mine", "scope": scope, **({"projectId": world.project.pk} if scope == "project" else {})}
+    spec = {"keyValuePairs": [{"key": key, "value": "canary-1"} for key in keys]}
+    made = send("post", f"{ROOT}/generic-secret", {"meta": meta, "spec": spec}).json()
+    path = f"{ROOT}/generic-secret/{made['meta']['id']}"
+
+    changed = send("put", path, {"spec": spec})
+
+    assert changed.status_code == 202
+    assert made["meta"]["kind"] == send("get", path).json()["meta"]["kind"] == "genericSecret"
+    assert [e["meta"]["name"] for e in send("get", f"{ROOT}/generic-secret").json()["entries"]] == ["mine"]
+    assert send("get", f"{ROOT}/{kind}").json() == {"entries": []}
+
+
 PLACES = {"projectId": "project", "departmentId": "department", "clusterId": "cluster"}
 
 

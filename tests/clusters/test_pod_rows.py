@@ -1,6 +1,7 @@
 """What the watcher makes of pods: the GPUs that they ask for or hold, and why they wait."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -41,16 +42,26 @@ def test_shared_gpus_are_counted_exactly(annotations: dict[str, str], gpus: str)
     assert pod_row(decoded(manifest, wire.PodObject)).gpus == Decimal(gpus)
 
 
-@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-10:00", "0001-01-01T00:00:00+10:00", "0001-01-01T00:00:00Z"])
-def test_a_moment_that_no_calendar_has_in_utc_is_not_known(moment: str) -> None:
+@pytest.mark.parametrize(
+    ("moment", "shown"),
+    [
+        ("9999-12-31T23:59:59-10:00", datetime(9999, 12, 30, tzinfo=UTC)),
+        ("9999-12-29T23:59:59Z", datetime(9999, 12, 29, 23, 59, 59, tzinfo=UTC)),
+        ("0001-01-01T00:00:00+10:00", None),
+        ("0001-01-01T00:00:00Z", None),
+    ],
+)
+def test_a_moment_at_the_end_of_the_calendar_is_the_nearest_and_gos_zero_is_not_known(
+    moment: str, shown: datetime | None
+) -> None:
     manifest = node("n", gpus=8)
     manifest["metadata"]["creationTimestamp"] = moment
     manifest["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": moment}]
 
     row = node_row(decoded(manifest, wire.NodeObject))
 
-    assert row.created_at.year == 1970
-    assert node_condition_views(row)[0]["since"] is None
+    assert row.created_at == (shown or datetime(1970, 1, 1, tzinfo=UTC))
+    assert node_condition_views(row)[0]["since"] == shown
 
 
 def test_kais_place_holder_of_a_shared_device_is_not_counted_beside_those_who_share_it() -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.audit import Actor
 from accounts.models import AuditEntry, User
 from clusters.models import Cluster, ClusterObject
-from core.errors import Conflict, InvalidInput, NotPermitted
+from core.errors import Conflict, InvalidInput, NotFound, NotPermitted
 from organizations import services
 from organizations.models import Department, Project, ProjectSecret, Quota
 from organizations.secrets import decrypt
@@ -263,6 +263,17 @@ def test_no_secret_is_written_into_a_project_that_goes(me: Actor, project: Proje
     with pytest.raises(Conflict, match="is being deleted"):
         services.rename_secret(me, secret=secret, name="late")
     assert [row.name for row in ProjectSecret.objects.all()] == ["env"]
+
+
+def test_a_secret_that_somebody_deleted_meanwhile_is_not_found(me: Actor, project: Project) -> None:
+    secret = services.put_secret(me, project=project, kind="opaque", name="env", fields={"A": "1"})
+    opened = ProjectSecret.objects.select_related("project").get(pk=secret.pk)
+    services.delete_secret(me, secret=secret)
+
+    with pytest.raises(NotFound):
+        services.rename_secret(me, secret=opened, name="other")
+    with pytest.raises(NotFound):
+        services.delete_secret(me, secret=opened)
 
 
 def test_secrets_of_the_other_kinds(me: Actor, project: Project) -> None:
