@@ -179,6 +179,10 @@ def _needed(scene: Scene, found: Sequence[Obstacle]) -> list[Obstacle]:
     return needed
 
 
+POOL_ROOM = frozenset({Code.POOL_FULL, Code.POOL_TOO_SMALL})
+"""Their cures change what the domains have, or add one that nobody has."""
+
+
 def _told(scene: Scene, needed: Sequence[Obstacle], obstacle: Obstacle) -> Obstacle:
     """The obstacle with the numbers that stand when only it is left."""
     code = obstacle.cause.code
@@ -186,7 +190,7 @@ def _told(scene: Scene, needed: Sequence[Obstacle], obstacle: Obstacle) -> Obsta
     if code is Code.POOL_FULL:
         return msgspec.structs.replace(obstacle, cause=occupied_cause(cured(scene, rest)))
     if code is Code.LEVEL_TOO_SMALL:
-        held = cured(scene, [each for each in rest if each.cause.code is not Code.POOL_FULL])
+        held = cured(scene, [each for each in rest if each.cause.code not in POOL_ROOM])
         subgroup = obstacle.cause.names["subgroup"]
         found = [each for each in constrained(held) if each.subgroup == subgroup and each.required]
         if found:

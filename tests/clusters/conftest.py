@@ -26,6 +26,7 @@ from simulator.api.server import Server
 from tests.clusters.others import existing_api, others_world, theirs
 
 __all__ = ["existing_api", "others_world", "theirs"]  # fixtures
+DEADLINE_S = 60.0
 
 
 @dataclass
@@ -42,7 +43,7 @@ class ApiServer:
         async def run() -> Any:
             return function(*args, **kwargs)
 
-        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(DEADLINE_S)
 
     def fault(self, name: str, **parameters: Any) -> None:
         """Switch a fault on."""

@@ -50,6 +50,15 @@ def test_a_level_that_is_too_small_for_good_is_named_with_its_largest_domain() -
     assert {(row.name, row.usable, row.free) for row in cause.domains} == {("r0", 16, 16), ("r1", 16, 16)}
 
 
+def test_a_level_and_a_pool_that_are_too_small_are_told_by_the_domains_that_there_are() -> None:
+    cluster = Cluster(*four(), topologies=(RACKS,)).gang("g", 8, 8, 8, 8, 8, topology=within("rack"))
+    level, pool = of(cluster).causes
+    assert (level.code, pool.code) == (Code.LEVEL_TOO_SMALL, Code.POOL_TOO_SMALL)
+    assert {(row.name, row.usable) for row in level.domains} == {("r0", 16), ("r1", 16)}
+    assert (level.names["domain"], level.numbers["largest"], level.numbers["short"]) == ("r0", 16, 24)
+    assert (pool.numbers["largest"], pool.numbers["short"]) == (32, 8)
+
+
 def test_a_level_that_is_full_for_now_names_who_holds_it_and_whose_end_lets_it_run() -> None:
     cluster = Cluster(*four(), topologies=(RACKS,))
     cluster.gang("a", 8, 8, on=("n0", "n1")).gang("b", 8, on=("n2",)).gang("g", 8, 8, topology=within("rack", "rack"))

@@ -92,7 +92,7 @@ class Stage:
         self.actors = None
         ended.cancel()
         with contextlib.suppress(concurrent.futures.CancelledError, asyncio.CancelledError):
-            ended.result(10)
+            ended.result(DEADLINE_S)
 
     def furnish(self, nodes: list[dict[str, Any]], queues: Mapping[str, Mapping[str, Any]], *, topology: bool) -> None:
         """The platform's Deployments, namespace, nodes, queues and (mostly) the topology."""
