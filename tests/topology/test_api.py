@@ -239,6 +239,16 @@ def test_bad_changes_of_a_pool_are_400_naming_the_field(api: Client, pool: NodeP
     assert NodePool.objects.get().generation == 1
 
 
+def test_null_changes_nothing_of_a_pool_but_its_topology(api: Client, pool: NodePool) -> None:
+    body = {"name": None, "clusterId": None, "labelKey": None, "networkTopologyId": None}
+
+    assert send(api, "patch", f"/api/v1/node-pools/{pool.pk}", body).status_code < 300
+
+    stored = NodePool.objects.get()
+    assert (stored.name, stored.cluster_id, stored.label_key) == (pool.name, pool.cluster_id, pool.label_key)
+    assert stored.network_topology is None
+
+
 def test_lists_are_filtered_sorted_and_paged(api: Client, pool: NodePool, default_pool: NodePool) -> None:
     def names(query: str) -> list[str]:
         return [p["name"] for p in api.get(f"/api/v1/node-pools?{query}").json()["nodepools"]]
