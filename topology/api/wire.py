@@ -185,7 +185,9 @@ def read_pool_changes(body: Mapping[str, Any], user: User) -> NodePoolChanges:
 def refuse_another_identity(body: Mapping[str, Any], pool: NodePool) -> None:
     """Raise `InvalidInput` where the body gives the pool another name or cluster: neither can change."""
     kept = {"name": pool.name, "clusterId": str(pool.cluster_id)}
-    faults = [Fault(key, "It cannot change", value) for key, value in kept.items() if body.get(key) not in (None, value)]
+    faults = [
+        Fault(key, "It cannot change", value) for key, value in kept.items() if body.get(key) not in (None, value)
+    ]
     if faults:
         raise InvalidInput(faults)
 
