@@ -24,6 +24,7 @@ from scheduling.diagnosis_levels import (
 from scheduling.diagnosis_nodes import (
     ahead,
     cordoned,
+    enough_past_minimum,
     min_runtime,
     not_ready,
     other_pods,
@@ -187,6 +188,8 @@ def _told(scene: Scene, needed: Sequence[Obstacle], obstacle: Obstacle) -> Obsta
     """The obstacle with the numbers that stand when only it is left."""
     code = obstacle.cause.code
     rest = [each for each in needed if each is not obstacle]
+    if code is Code.MIN_RUNTIME:
+        return enough_past_minimum(cured(scene, rest))
     if code is Code.POOL_FULL:
         return msgspec.structs.replace(obstacle, cause=occupied_cause(cured(scene, rest)))
     if code is Code.LEVEL_TOO_SMALL:

@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduling.diagnosis_rooms import Constrained, constrained, level_rows, own_gpus
 from scheduling.diagnosis_scene import Scene
-from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle
+from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle, all_noted
 from scheduling.domains import ROOT, same_kind
 from scheduling.resources import GPU
 from scheduling.structs import Node, Pod, Requirement, Topology, TopologyConstraint
@@ -144,7 +144,7 @@ def unlabelled(scene: Scene) -> Iterator[Obstacle]:
         whole = len(lacking) == len(scene.shard.nodes)
         names = {
             "topology": name,
-            "labels": ", ".join(sorted({note.note for note in notes})),
+            "labels": ", ".join(all_noted(notes)),
             "all": "yes" if whole else "",
         }
         numbers = {"nodes": len(notes), "of": len(scene.shard.nodes), "gpus": sum(note.gpus for note in notes)}

@@ -1,5 +1,6 @@
 """Obstacles at the nodes: too small a node, devices, conditions, taints, selectors, who stands in front."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -8,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduling.diagnosis_scene import Scene, waiting
-from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle
-from scheduling.evicting import delay_error
+from scheduling.diagnosis_structs import Cause, Code, NodeNote, Obstacle, all_noted
+from scheduling.evicting import Evicting, delay_error
 from scheduling.resources import CPU, GPU, MEMORY, TOLERANCE, Vector
-from scheduling.selectors import HARD_EFFECTS, matches_affinity, untolerated
+from scheduling.selectors import HARD_EFFECTS, all_untolerated, matches_affinity
 from scheduling.structs import Node, Pod, Resources, Taint
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -39,30 +40,47 @@ def preemption_delay(scene: Scene) -> Iterator[Obstacle]:
 
 def min_runtime(scene: Scene) -> Iterator[Obstacle]:
     """Those that it could evict have not run for their minimum yet."""
-    runtimes = [scene.config.preempt_min_runtime, scene.config.reclaim_min_runtime]
-    for queue in scene.shard.queues:
-        runtimes += [queue.preempt_min_runtime or 0.0, queue.reclaim_min_runtime or 0.0]
-    longest, now = max(runtimes), scene.shard.now
-    starts = {
-        group.key: group.last_start
-        for group in scene.shard.podgroups
-        if group.key != scene.key and group.preemptible and group.last_start is not None
-    }
-    young = {key: start for key, start in starts.items() if now < start + longest}
-    if young:
-        until = min(young.values()) + longest
-        names = {"groups": ", ".join(sorted(young, key=lambda key: (young[key], key))[:MOST_NAMED])}
-        numbers = {"until": until, "runtime": longest, "groups": len(young)}
-        yield Obstacle(Cause(Code.MIN_RUNTIME, False, names, numbers), _no_runtime)
+    ends = _minimum_ends(scene)
+    if ends:
+        yield Obstacle(Cause(Code.MIN_RUNTIME), partial(_past_minimum, groups=frozenset(ends)))
 
 
-def _no_runtime(scene: Scene) -> Scene:
-    config = msgspec.structs.replace(scene.config, preempt_min_runtime=0.0, reclaim_min_runtime=0.0)
-    queues = tuple(
-        msgspec.structs.replace(queue, preempt_min_runtime=None, reclaim_min_runtime=None)
-        for queue in scene.snapshot.queues
+def enough_past_minimum(scene: Scene) -> Obstacle:
+    """The same with the first moment at which enough of them are past their minimum, and those who are then.
+
+    ``scene`` has every other obstacle taken away.
+    """
+    ends = _minimum_ends(scene)
+    order = sorted(ends, key=lambda key: (ends[key], key))
+    moments = sorted(set(ends.values()))
+
+    def past(moment: float) -> list[str]:
+        return [key for key in order if ends[key] <= moment]
+
+    def runs(moment: float) -> bool:
+        return _past_minimum(scene, frozenset(past(moment))).runs
+
+    until = moments[bisect_left(moments, True, hi=len(moments) - 1, key=runs)]
+    groups = past(until)
+    names, numbers = {"groups": ", ".join(groups[:MOST_NAMED])}, {"until": until, "groups": len(groups)}
+    return Obstacle(Cause(Code.MIN_RUNTIME, False, names, numbers), partial(_past_minimum, groups=frozenset(groups)))
+
+
+def _minimum_ends(scene: Scene) -> dict[str, float]:
+    """When the minimum of each is over that the group may not evict before."""
+    evicting = Evicting(scene.session, scene.placer)
+    others = [job for job in scene.session.jobs.values() if job is not scene.job and job.active]
+    ends = {job.key: evicting.spared_until(scene.job, job) for job in others if job.group.preemptible}
+    return {key: end for key, end in ends.items() if end > scene.shard.now}
+
+
+def _past_minimum(scene: Scene, groups: frozenset[str]) -> Scene:
+    return scene.with_snapshot(
+        podgroups=tuple(
+            msgspec.structs.replace(group, last_start=None) if group.key in groups else group
+            for group in scene.snapshot.podgroups
+        )
     )
-    return scene.with_config(config).with_snapshot(queues=queues)
 
 
 def ahead(scene: Scene) -> Iterator[Obstacle]:
@@ -86,7 +104,9 @@ def _alone(scene: Scene, rivals: frozenset[str]) -> Scene:
 def pool_empty(scene: Scene) -> Iterator[Obstacle]:
     """The pool has no node."""
     if not scene.shard.nodes:
-        yield Obstacle(Cause(Code.POOL_EMPTY, True, {"pool": scene.group.pool}), with_more_nodes)
+        largest = max((float(task.request[GPU]) for task in scene.tasks), default=0.0)
+        numbers = {"pods": len(scene.tasks), "largestPod": largest}
+        yield Obstacle(Cause(Code.POOL_EMPTY, True, {"pool": scene.group.pool}, numbers), with_more_nodes)
 
 
 def with_more_nodes(scene: Scene, most: int | None = None) -> Scene:
@@ -167,10 +187,12 @@ def _too_large(
             "alone": "yes" if alone else "",
         }
         numbers = {"asked": float(request[index]), "largest": top}
-        yield Obstacle(Cause(Code.POD_TOO_LARGE, True, names, numbers), partial(_shrunk, field=field, top=top))
+        yield Obstacle(Cause(Code.POD_TOO_LARGE, True, names, numbers), partial(shrunk, field=field, top=top))
 
 
-def _shrunk(scene: Scene, field: str, top: float) -> Scene:
+def shrunk(scene: Scene, field: str, top: float) -> Scene:
+    """The scene with no waiting pod of its larger than this in one resource."""
+
     def change(pod: Pod) -> Pod:
         if getattr(pod.requests, field) <= top:
             return pod
@@ -208,14 +230,20 @@ def _without_taints(node: Node, keys: frozenset[str]) -> tuple[Taint, ...]:
 
 
 def tainted(scene: Scene) -> Iterator[Obstacle]:
-    """Nodes with a taint that some pod does not tolerate."""
-    found: dict[str, str] = {}
+    """Nodes with taints that some pod does not tolerate."""
+    found: dict[str, set[str]] = {}
     for tolerations in {task.pod.tolerations for task in scene.tasks}:
         for node in scene.shard.nodes:
-            taint = untolerated(node.taints, tolerations)
-            if taint is not None:
-                found[node.name] = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-    yield from _nodes(scene, Code.NODES_TAINTED, found, untainted)
+            taints = set(map(shown_taint, all_untolerated(node.taints, tolerations)))
+            if taints:
+                found.setdefault(node.name, set()).update(taints)
+    notes = {name: ", ".join(sorted(taints)) for name, taints in found.items()}
+    yield from _nodes(scene, Code.NODES_TAINTED, notes, untainted)
+
+
+def shown_taint(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
 
 def untainted(node: Node) -> Node:
@@ -230,7 +258,7 @@ def _nodes(scene: Scene, code: Code, notes: Mapping[str, str], change: Callable[
         return
     gpus = {node.name: node.allocatable.gpu for node in scene.shard.nodes}
     found = tuple(NodeNote(name, note, gpus[name]) for name, note in sorted(fitting.items()))
-    names = {"notes": ", ".join(sorted({note.note for note in found if note.note}))}
+    names = {"notes": ", ".join(all_noted(found))}
     constraints = [scene.group.topology, *(each.topology for each in scene.group.subgroups)]
     if code is Code.NODES_CORDONED and any(each.topology for each in constraints):
         names["counted"] = "yes"

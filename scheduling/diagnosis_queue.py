@@ -82,10 +82,10 @@ def queue_unusable(scene: Scene) -> Iterator[Obstacle]:
         if children:
             more = ["…"] if len(children) > MOST_NAMED else []
             names = {"queue": name, "children": ", ".join([*sorted(children)[:MOST_NAMED], *more])}
-            yield Obstacle(Cause(Code.QUEUE_NOT_LEAF, True, names, {"children": len(children)}), _below_queue)
+            yield Obstacle(Cause(Code.QUEUE_NOT_LEAF, True, names, {"children": len(children)}), _childless)
         return
     if not name:
-        yield Obstacle(Cause(Code.QUEUE_UNSET, True), partial(_in_free_queue, parent=""))
+        yield Obstacle(Cause(Code.QUEUE_UNSET, True), _in_a_queue)
         return
     yield from _unknown(scene, name)
 
@@ -124,12 +124,17 @@ def _unlimited(name: str, parent: str, pool: str) -> Queue:
     return Queue(name, parent, gpu=UNLIMITED_RESOURCE, cpu=UNLIMITED_RESOURCE, memory=UNLIMITED_RESOURCE, pool=pool)
 
 
-def _in_free_queue(scene: Scene, parent: str) -> Scene:
-    return scene.with_new_queue(_unlimited(FREE_QUEUE, parent, scene.group.pool)).with_group(queue=FREE_QUEUE)
+def _in_a_queue(scene: Scene) -> Scene:
+    """In the one that it was meant for, or in one without bounds where that is not known."""
+    if scene.wanted_queue:
+        return scene.with_group(queue=scene.wanted_queue)
+    return scene.with_new_queue(_unlimited(FREE_QUEUE, "", scene.group.pool)).with_group(queue=FREE_QUEUE)
 
 
-def _below_queue(scene: Scene) -> Scene:
-    return _in_free_queue(scene, scene.group.queue)
+def _childless(scene: Scene) -> Scene:
+    """Without the queues below its own; what holds room in them goes on holding it."""
+    below = subtree(scene.session.queues, scene.group.queue) - {scene.group.queue}
+    return scene.with_snapshot(queues=tuple(queue for queue in scene.snapshot.queues if queue.name not in below))
 
 
 def backed_off(scene: Scene) -> Iterator[Obstacle]:

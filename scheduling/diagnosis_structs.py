@@ -3,7 +3,7 @@
 Amounts: GPUs in devices, CPU in millicores, memory in bytes. Pods and pod groups are named ``namespace/name``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -67,6 +67,11 @@ class NodeNote(msgspec.Struct, frozen=True):
     name: str
     note: str = ""
     gpus: float = 0.0
+
+
+def all_noted(nodes: Sequence[NodeNote]) -> list[str]:
+    """What the notes of these nodes name, each once."""
+    return sorted({each for node in nodes for each in node.note.split(", ") if each})
 
 
 class Holder(msgspec.Struct, frozen=True):

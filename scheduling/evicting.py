@@ -1,5 +1,6 @@
 """The actions that evict: consolidation, reclaim, preemption, stale gangs."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from scheduling import verdicts
@@ -145,14 +146,31 @@ class Evicting:
                 return False
         return True
 
+    def spared_until(self, job: Job, victim: Job) -> float:
+        """Until when the victim's minimum runtime keeps the job from evicting it; minus infinity where it does not."""
+        start = victim.group.last_start
+        if start is None or job.queue not in self.session.queues.by_name:
+            return -math.inf
+        if victim.queue == job.queue:
+            lower = victim.group.priority < job.group.priority
+            return start + self._preempt_runtime(victim) if lower else -math.inf
+        known = victim.queue in self.session.queues.by_name
+        return start + self._reclaim_runtime(job, victim) if known else -math.inf
+
     def _preempt_protected(self, victim: Job) -> bool:
+        return self._protected(victim, self._preempt_runtime(victim))
+
+    def _reclaim_protected(self, job: Job, victim: Job) -> bool:
+        return self._protected(victim, self._reclaim_runtime(job, victim))
+
+    def _preempt_runtime(self, victim: Job) -> float:
         if victim.queue not in self._preempt_runtimes:
             queue = self.session.queues.by_name.get(victim.queue)
             runtimes = [each.queue.preempt_min_runtime for each in queue.chain()] if queue else []
             self._preempt_runtimes[victim.queue] = _first(runtimes, self.session.config.preempt_min_runtime)
-        return self._protected(victim, self._preempt_runtimes[victim.queue])
+        return self._preempt_runtimes[victim.queue]
 
-    def _reclaim_protected(self, job: Job, victim: Job) -> bool:
+    def _reclaim_runtime(self, job: Job, victim: Job) -> float:
         """The runtime is that of the victim's queue where the hierarchies part, or above it."""
         pair = (job.queue, victim.queue)
         if pair not in self._reclaim_runtimes:
@@ -162,7 +180,7 @@ class Evicting:
             if mine.parent is None and theirs.parent is None:
                 runtimes = runtimes[:1]
             self._reclaim_runtimes[pair] = _first(runtimes, self.session.config.reclaim_min_runtime)
-        return self._protected(victim, self._reclaim_runtimes[pair])
+        return self._reclaim_runtimes[pair]
 
     def _protected(self, victim: Job, runtime: float) -> bool:
         start = victim.group.last_start

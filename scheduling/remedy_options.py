@@ -1,35 +1,26 @@
 """What a person can do about each cause: acts with the change that stands for them, not tried yet."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from scheduling.diagnosis_levels import depth_of, with_constraint
-from scheduling.diagnosis_nodes import made_ready, uncordoned, untainted
+from scheduling.diagnosis_nodes import made_ready, shown_taint, shrunk, uncordoned, untainted
 from scheduling.diagnosis_queue import raised
 from scheduling.diagnosis_scene import Scene
-from scheduling.diagnosis_structs import Cause, Code, Cure, NodeNote
+from scheduling.diagnosis_structs import Cause, Code, Cure, NodeNote, all_noted
+from scheduling.objects import MEGABYTE
 from scheduling.remedy_structs import Act, Step
 from scheduling.resources import DIVIDED
 from scheduling.state import DEFAULT_PODSET
-from scheduling.structs import Node, Taint, Toleration, Topology
+from scheduling.structs import Node, Toleration, Topology
 
-MAX_QUEUES = 4
+GIBIBYTE = 2.0**30
 
 Option = tuple[Step, Cure]
 Options = Callable[[Scene, Cause], Iterator[Option]]
-
-
-def _other_queue(scene: Scene, cause: Cause) -> Iterator[Option]:
-    """A leaf that the scheduler of the pool knows; below the named queue first."""
-    wanted = cause.names.get("queue", "")
-    leaves = [queue for queue in scene.session.queues.by_name.values() if queue.leaf]
-    below = [queue.name for queue in leaves if wanted in [up.name for up in queue.chain()][1:]]
-    names = [*below, *(queue.name for queue in leaves if queue.name not in below and queue.parent is not None)]
-    for name in names[:MAX_QUEUES]:
-        if not name.startswith("diagnosis-"):
-            yield Step(Act.USE_QUEUE, {"queue": name}), partial(Scene.with_group, queue=name)
 
 
 def _lower_minimum(scene: Scene, cause: Cause) -> Iterator[Option]:
@@ -56,6 +47,8 @@ def _raise_bound(scene: Scene, cause: Cause) -> Iterator[Option]:
         yield Step(Act.MAKE_PREEMPTIBLE), partial(Scene.with_group, preemptible=True)
     to = cause.numbers["held"] + cause.numbers["asked"]
     index = {"cpu": 0, "memory": 1, "gpu": 2}[cause.names["resource"]]
+    if cause.names["resource"] == "memory":
+        to = math.ceil(to / MEGABYTE) * MEGABYTE
     names = {"queue": cause.names["queue"], "resource": cause.names["resource"]}
     numbers = {"from": cause.numbers["bound"], "to": to}
     act = Act.RAISE_LIMIT if limit else Act.RAISE_QUOTA
@@ -96,6 +89,16 @@ def _with_topology(scene: Scene, subgroup: str, topology: Topology) -> Scene:
     return with_constraint(scene, subgroup, topology=topology.name)
 
 
+def _smaller_pods(scene: Scene, cause: Cause) -> Iterator[Option]:
+    """As large as the largest node, memory in whole GiB, unless that has none of the resource at all."""
+    top, resource = cause.numbers["largest"], cause.names["resource"]
+    if resource == "memory":
+        top = top // GIBIBYTE * GIBIBYTE
+    if top > 0:
+        cure = partial(shrunk, field=resource, top=top)
+        yield Step(Act.SMALLER_PODS, cause.names, {**cause.numbers, "largest": top}), cure
+
+
 def _fewer_nodes(scene: Scene, cause: Cause) -> Iterator[Option]:
     """The nodes of the cause, as few of them as suffice: one by one those with most GPUs."""
     act, change = _NODE_ACTS[cause.code]
@@ -104,7 +107,7 @@ def _fewer_nodes(scene: Scene, cause: Cause) -> Iterator[Option]:
         chosen = tuple(notes[:count])
         cure = partial(_on_nodes, notes=chosen, change=change)
         if count <= len(notes) and cure(scene).runs:
-            yield Step(act, {"notes": cause.names.get("notes", "")}, {"nodes": count}, chosen), cure
+            yield Step(act, {"notes": ", ".join(all_noted(chosen))}, {"nodes": count}, chosen), cure
             return
 
 
@@ -114,10 +117,10 @@ def _on_nodes(scene: Scene, notes: Sequence[NodeNote], change: Callable[[Node], 
 
 def _tolerate(scene: Scene, cause: Cause) -> Iterator[Option]:
     taints = {taint for node in scene.shard.nodes for taint in node.taints}
-    wanted = {note.note for note in cause.nodes}
-    chosen = tuple(sorted((taint for taint in taints if _shown(taint) in wanted), key=_shown))
+    wanted = all_noted(cause.nodes)
+    chosen = tuple(sorted((taint for taint in taints if shown_taint(taint) in wanted), key=shown_taint))
     more = tuple(Toleration(taint.key, "Equal", taint.value, taint.effect) for taint in chosen)
-    names = {"taints": ", ".join(map(_shown, chosen))}
+    names = {"taints": ", ".join(map(shown_taint, chosen))}
     yield (
         Step(Act.TOLERATE, names),
         lambda each: each.with_own_pods(
@@ -125,10 +128,6 @@ def _tolerate(scene: Scene, cause: Cause) -> Iterator[Option]:
         ),
     )
     yield from _fewer_nodes(scene, cause)
-
-
-def _shown(taint: Taint) -> str:
-    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
 
 def _selector(scene: Scene, cause: Cause) -> Iterator[Option]:
@@ -188,17 +187,13 @@ _NODE_ACTS: Mapping[Code, tuple[Act, Callable[[Node], Node]]] = {
 }
 
 OPTIONS: Mapping[Code, Options] = {
-    Code.QUEUE_UNSET: _other_queue,
-    Code.QUEUE_MISSING: _other_queue,
-    Code.QUEUE_OTHER_POOL: _other_queue,
-    Code.QUEUE_PARENT_MISSING: _other_queue,
-    Code.QUEUE_NOT_LEAF: _other_queue,
     Code.PODS_MISSING: _lower_minimum,
     Code.OVER_LIMIT: _raise_bound,
     Code.OVER_QUOTA: _raise_bound,
     Code.TOPOLOGY_MISSING: _other_topology,
     Code.LEVEL_UNSET: _levels,
     Code.LEVEL_UNKNOWN: _levels,
+    Code.POD_TOO_LARGE: _smaller_pods,
     Code.NODES_NOT_READY: _fewer_nodes,
     Code.NODES_CORDONED: _fewer_nodes,
     Code.NODES_TAINTED: _tolerate,
@@ -218,18 +213,19 @@ PLAIN: Mapping[Code, Act] = {
     Code.QUEUE_WRONG: Act.SUBMIT_AGAIN,
     Code.SHARD_MISSING: Act.MAKE_SHARD,
     Code.SCHEDULER_HANGS: Act.BREAK_CIRCLE,
+    Code.QUEUE_UNSET: Act.SUBMIT_AGAIN,
     Code.QUEUE_MISSING: Act.MAKE_QUEUE,
     Code.QUEUE_PARENT_MISSING: Act.MAKE_QUEUE,
     Code.QUEUE_OTHER_POOL: Act.MOVE_QUEUE,
+    Code.QUEUE_NOT_LEAF: Act.REMOVE_QUEUES,
     Code.BACKED_OFF: Act.SUBMIT_AGAIN,
     Code.SUBGROUP_UNKNOWN: Act.LABEL_PODS,
     Code.PODS_MISSING: Act.WAIT_FOR_PODS,
     Code.PODS_GATED: Act.WAIT_FOR_GATES,
     Code.LEVELS_REVERSED: Act.PREFER_AS_REQUIRED,
     Code.PLACEMENT_WRONG: Act.SUBMIT_AGAIN,
-    Code.POOL_EMPTY: Act.ADD_NODES,
+    Code.POOL_EMPTY: Act.ADD_FIRST_NODES,
     Code.DEVICES_UNHEALTHY: Act.REPAIR_DEVICES,
-    Code.POD_TOO_LARGE: Act.SMALLER_PODS,
     Code.NODES_UNLABELLED: Act.LABEL_NODES,
     Code.SELECTOR: Act.DROP_SELECTOR,
     Code.OTHER_PODS: Act.DROP_TERMS,

@@ -16,7 +16,6 @@ class Act(StrEnum):
     SET_LEVEL = "SetLevel"
     PREFER_AS_REQUIRED = "PreferAsRequired"
     USE_TOPOLOGY = "UseTopology"
-    USE_QUEUE = "UseQueue"
     SET_SELECTOR = "SetSelector"
     BROADER_LEVEL = "BroaderLevel"
     PREFER = "Prefer"
@@ -40,6 +39,7 @@ class Act(StrEnum):
     BREAK_CIRCLE = "BreakCircle"
     MAKE_QUEUE = "MakeQueue"
     MOVE_QUEUE = "MoveQueue"
+    REMOVE_QUEUES = "RemoveQueues"
     MAKE_SHARD = "MakeShard"
     DROP_PLACEMENT = "DropPlacement"
     WAIT_FOR_PODS = "WaitForPods"
@@ -49,6 +49,7 @@ class Act(StrEnum):
     WAIT_FOR_OTHERS = "WaitForOthers"
     END = "End"
     ADD_NODES = "AddNodes"
+    ADD_FIRST_NODES = "AddFirstNodes"
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Kubernetes' matching rules: tolerations, label expressions, node affinity."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from scheduling.structs import Node, Requirement, Taint, Toleration
 
@@ -9,11 +9,15 @@ HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
     """The first hard taint that no toleration covers."""
+    return next(all_untolerated(taints, tolerations), None)
+
+
+def all_untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Iterator[Taint]:
+    """The hard taints that no toleration covers."""
     tolerations = tuple(tolerations)
     for taint in taints:
         if taint.effect in HARD_EFFECTS and not any(_tolerates(each, taint) for each in tolerations):
-            return taint
-    return None
+            yield taint
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:

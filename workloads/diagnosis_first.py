@@ -123,10 +123,10 @@ def _first_diagnosis(workload: Workload, pods: Sequence[Pod], groups: Sequence[M
 
 
 def _reason_of(found: Diagnosis, words: tuple[str, ...]) -> Reason:
-    """The first cause as a row holds it: without names of others' pod groups and of nodes, which not all may see."""
+    """The first cause as a row holds it: without others' pod groups, queues and nodes, which not all may see."""
     cause = found.causes[0]
     numbers = {name: f"{value:.12g}" for name, value in cause.numbers.items()}
-    names = {name: value for name, value in cause.names.items() if name not in ("groups", "node")}
+    names = {name: value for name, value in cause.names.items() if name not in ("groups", "queues", "node")}
     domain = names.get("domain", "")
     arguments = {"largestDomain": domain, "freeDomain": domain, **numbers, **names}
     return Reason(sentence_code(cause.code, cause.names, cause.numbers, others=len(found.causes) - 1), arguments, words)

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.permissions import has_right
 from clusters.models import Node, Pod
+from organizations.fair_share import queue_names
 from organizations.models import Project, Quota
 from topology.hooks import reads_all_work
 from workloads.models import Workload
@@ -31,7 +32,7 @@ class Namer:
 
     def __init__(self, user: Person, workload: Workload, keys: Iterable[str]) -> None:
         self.user = user
-        self.cluster = workload.cluster_id
+        self._row, self.cluster = workload.cluster, workload.cluster_id
         self.graph = workload.name
         wanted = {key for key in keys if "/" in key}
         seen = Project.objects.visible_to(user).filter(
@@ -79,6 +80,14 @@ class Namer:
             shown.append(_("%(n)d of other projects") % {"n": hidden} if hidden > 1 else _("another project"))
         text = ", ".join(shown)
         return _("%(names)s and %(n)d more") % {"names": text, "n": more} if more else text
+
+    def queues(self, names: Sequence[str]) -> str:
+        """Several queues by name, without those of others that may not be seen."""
+        known = queue_names(self.user, self._row, names)
+        shown = [name for name in names if known[name].text]
+        if len(shown) < len(names):
+            shown.append(_("others that you may not see"))
+        return ", ".join(shown)
 
     def node(self, name: str) -> Named:
         """A node; nameless where nodes may not be seen."""

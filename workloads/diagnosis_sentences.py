@@ -279,7 +279,7 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     ),
     "MinRuntime": (
         _("Others may finish their minimum"),
-        _("Whom it could evict (%(groups)s) has a guaranteed running time, the first of them until %(until)s."),
+        _("Whom it could evict (%(groups)s) has a guaranteed running time; enough of them are past it at %(until)s."),
     ),
     "Ahead": (
         _("Others come first"),
@@ -324,7 +324,6 @@ ACTS: Mapping[str, str | Promise] = {
     "SetLevel": _("Name the level %(level)s"),
     "PreferAsRequired": _("Prefer the required level as well"),
     "UseTopology": _("Name topology %(topology)s"),
-    "UseQueue": _("Use queue %(queue)s"),
     "SetSelector": _("Select nodes with %(key)s=%(value)s"),
     "BroaderLevel": _("Require only one %(place)s, prefer one %(from_place)s"),
     "Prefer": _("Prefer one %(place)s instead of requiring it"),
@@ -348,6 +347,7 @@ ACTS: Mapping[str, str | Promise] = {
     "BreakCircle": _("Give one of the queues %(queues)s another parent"),
     "MakeQueue": _("Make queue %(queue)s"),
     "MoveQueue": _("Move queue %(queue)s to node pool %(pool)s"),
+    "RemoveQueues": _("Remove the queues below queue %(queue)s: %(children)s"),
     "MakeShard": _("Run a scheduler for node pool %(pool)s"),
     "DropPlacement": _("Ask for no placement"),
     "WaitForPods": _("Wait until the pods of %(role)s exist"),
@@ -357,6 +357,9 @@ ACTS: Mapping[str, str | Promise] = {
     "WaitForOthers": _("Wait until those before it are placed: %(groups)s"),
     "End": _("End %(groups)s"),
     "AddNodes": _("Add to node pool %(pool)s nodes like its largest: %(nodesMore)s"),
+    "AddFirstNodes": _(
+        "Add nodes to node pool %(pool)s that hold its pods: %(pods)s, the largest of them with %(largestPod)s GPUs"
+    ),
 }
 
 RULED_OUT: Mapping[str, str | Promise] = {

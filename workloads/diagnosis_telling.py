@@ -22,7 +22,7 @@ from workloads.diagnosis import MANY_WAITING, GroupDiagnosis, WorkloadDiagnosis,
 from workloads.diagnosis_names import Namer, keys_in
 from workloads.diagnosis_outside import Finding
 from workloads.diagnosis_sentences import RULED_OUT
-from workloads.diagnosis_words import act_sentence, amount, arguments, cause_sentence, cause_title
+from workloads.diagnosis_words import act_sentence, amount, arguments, cause_sentence, cause_title, unit_of
 from workloads.models import Workload
 from workloads.selectors import Person
 
@@ -31,9 +31,10 @@ Json = dict[str, Any]
 MAX_LISTED = 12
 _NODE_ACTS = (Act.UNCORDON, Act.UNTAINT, Act.LABEL_NODES, Act.REPAIR_NODES, Act.REPAIR_DEVICES)
 _QUEUE_ACTS = (Act.RAISE_LIMIT, Act.RAISE_QUOTA, Act.MAKE_QUEUE, Act.MOVE_QUEUE)
-_POOL_ACTS = (Act.ADD_NODES, Act.MAKE_SHARD)
+_POOL_ACTS = (Act.ADD_NODES, Act.ADD_FIRST_NODES, Act.MAKE_SHARD)
 _NO_PAGE = (
     Act.WAIT_FOR_PODS, Act.WAIT_FOR_GATES, Act.WAIT_UNTIL, Act.WAIT_FOR_OTHERS, Act.BREAK_CIRCLE, Act.LABEL_PODS,
+    Act.REMOVE_QUEUES,
 )  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def _finding(finding: Finding) -> Json:
 
 def _cause(namer: Namer, cause: Cause, others: int) -> Json:
     names = _masked(namer, cause.names, cause.numbers)
-    resource = cause.names.get("resource", "gpu")
+    unit = unit_of(cause.names)
     nodes = [
         {"name": namer.node(note.name).name, "note": note.note, "gpus": note.gpus} for note in cause.nodes[:MAX_LISTED]
     ]
@@ -137,7 +138,7 @@ def _cause(namer: Namer, cause: Cause, others: int) -> Json:
         "nodes": nodes,
         "nodesInAll": len(cause.nodes),
         "domains": _domains(cause),
-        "holders": [_holder(namer, holder, resource) for holder in cause.holders[:MAX_LISTED]],
+        "holders": [_holder(namer, holder, unit) for holder in cause.holders[:MAX_LISTED]],
         "startsWhen": [namer.groups(groups) for groups in cause.starts_when],
     }
 
@@ -148,6 +149,8 @@ def _masked(namer: Namer, names: Mapping[str, str], numbers: Mapping[str, float]
         masked["subgroup"] = re.sub(rf"^{re.escape(namer.graph)}-\d+-", "", names["subgroup"])
     if "groups" in names:
         masked["groups"] = namer.groups(keys_in(names), int(numbers.get("groups", 0)))
+    if "queues" in names:
+        masked["queues"] = namer.queues(names["queues"].split(", "))
     if names.get("node") and not namer.sees_nodes:
         masked["node"] = namer.node(names["node"]).name
     return masked
@@ -184,14 +187,14 @@ def _not_counted(row: Any) -> str:
     return ", ".join(text % {"n": number(count)} for count, text in parts if count)
 
 
-def _holder(namer: Namer, holder: Holder, resource: str) -> Json:
+def _holder(namer: Namer, holder: Holder, unit: str) -> Json:
     named = namer.group(holder.group)
     return {
         "name": named.name,
         "url": named.url,
         "project": named.project,
         "amount": holder.amount,
-        "amountText": amount(holder.amount, resource),
+        "amountText": amount(holder.amount, unit),
         "pods": holder.pods,
         "preemptible": holder.preemptible,
     }

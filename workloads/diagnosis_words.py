@@ -24,8 +24,10 @@ UNITS: Mapping[str, str | Promise] = {
     "gpu": gettext_lazy("GPUs"),
     "cpu": gettext_lazy("CPU cores"),
     "memory": gettext_lazy("GiB of memory"),
+    "queueMemory": gettext_lazy("GB of memory"),
 }
-_SCALES = {"cpu": 1000.0, "memory": 2.0**30}
+"""Memory is in the unit in which people write it: GiB in manifests, GB in quotas and limits."""
+_SCALES = {"cpu": 1000.0, "memory": 2.0**30, "queueMemory": 1e9}
 _AMOUNTS = ("bound", "held", "asked", "short", "largest", "from", "to")
 _MOMENTS = ("until",)
 
@@ -79,7 +81,7 @@ def act_sentence(act: str, names: Names, numbers: Numbers) -> str:
 def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:
     """Names and numbers as text: amounts in the unit of their resource, moments in local time, roles and levels in
     words."""
-    resource = names.get("resource", "gpu")
+    unit = unit_of(names)
     told = {key: value or "–" for key, value in names.items()}
     for key, value in numbers.items():
         if key in names:
@@ -87,8 +89,8 @@ def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:
         if key in _MOMENTS:
             told[key] = _moment(value)
         else:
-            told[key] = amount(value, resource if key in _AMOUNTS else "gpu")
-    told["resource"] = str(UNITS.get(resource, resource))
+            told[key] = amount(value, unit if key in _AMOUNTS else "gpu")
+    told["resource"] = str(UNITS.get(unit, unit))
     told["place"] = place_word(names.get("level", ""))
     told["from_place"] = place_word(names.get("from", ""))
     told["role"] = _role(names.get("subgroup", ""))
@@ -99,11 +101,17 @@ def arguments(names: Names, numbers: Numbers) -> Mapping[str, str]:
     return _Known(told)
 
 
-def amount(value: float, resource: str = "gpu") -> str:
+def unit_of(names: Names) -> str:
+    """The key of `UNITS` of a cause's or act's amounts."""
+    resource = names.get("resource", "gpu")
+    return "queueMemory" if resource == "memory" and "queue" in names else resource
+
+
+def amount(value: float, unit: str = "gpu") -> str:
     """A number in the unit that `UNITS` names; -1 is unlimited."""
     if value == -1:
         return _("unlimited")
-    return number(value / _SCALES.get(resource, 1.0))
+    return number(value / _SCALES.get(unit, 1.0))
 
 
 def _moment(seconds: float) -> str:

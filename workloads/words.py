@@ -114,6 +114,10 @@ REASONS: Mapping[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("others come first"),
         gettext_lazy("There is room for one of those that wait, and others come first."),
     ),
+    "SchedulerHangs": (
+        gettext_lazy("the scheduler hangs"),
+        gettext_lazy("Queues are parents of each other and a pod waits in them: the scheduler places nothing at all."),
+    ),
     "MinRuntime": (
         gettext_lazy("others may finish their minimum"),
         gettext_lazy("Those whom it could evict have a guaranteed running time that is not over yet."),
@@ -174,7 +178,7 @@ PERMANENT = frozenset(
 )  # fmt: skip
 FIRST_CAUSES = frozenset(
     ("LevelTooSmall", "LevelFull", "LevelFragmented", "PoolTooSmall", "PoolFull", "PoolFragmented", "Ahead",
-     "MinRuntime")
+     "MinRuntime", "SchedulerHangs")
 )  # fmt: skip
 """Causes of the diagnosis that have a reason of the same code and of the same arguments."""
 

@@ -12,7 +12,7 @@ from scheduling.diagnosis_structs import Code
 from scheduling.elsewhere import OtherPool, look_elsewhere
 from scheduling.remedies import find_remedies
 from scheduling.remedy_structs import Act, Remedy
-from scheduling.structs import Level, SubGroup, Taint, Topology
+from scheduling.structs import Level, QueueResource, Resources, SubGroup, Taint, Topology
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 from tests.scheduling.healthy import KEY
 from tests.scheduling.situations import situation
@@ -70,6 +70,53 @@ def test_the_taint_that_kubernetes_gives_for_a_state_is_no_cause_beside_it(
     cluster = Cluster(*nodes).gang("g", 8)
     assert len(diagnose(Scene(cluster.snapshot(), KEY)).causes) == 1
     assert len(of(cluster)[act].steps) == 1
+
+
+def test_all_taints_that_keep_it_away_are_tolerated_or_removed() -> None:
+    found = of(Cluster(*four(taints=(Taint("a", "NoSchedule"), Taint("b", "NoSchedule")))).gang("g", 8))
+    assert found[Act.TOLERATE].steps[0].names["taints"] == "a:NoSchedule, b:NoSchedule"
+    assert found[Act.UNTAINT].steps[0].names["notes"] == "a:NoSchedule, b:NoSchedule"
+
+
+def test_memory_is_told_in_amounts_that_can_be_written_and_suffice() -> None:
+    """A limit in whole megabytes, not less than asked; a pod in whole gibibytes, not more than the node has."""
+    limited = msgspec.structs.replace(queue("q"), memory=QueueResource(0, 1e9, 1))
+    asked = Cluster(node("n0", 8), queues=(limited,)).gang("g", 1)
+    asked.pods = [msgspec.structs.replace(pod, requests=Resources(1, 0, 3 * 2.0**30)) for pod in asked.pods]
+    assert of(asked)[Act.RAISE_LIMIT].steps[0].numbers["to"] == 3_222e6
+
+    odd = msgspec.structs.replace(node("n0", 8), allocatable=Resources(8, 64_000, 250.7 * 2**30))
+    large = Cluster(odd).gang("g", 1)
+    large.pods = [msgspec.structs.replace(pod, requests=Resources(1, 0, 2.0**40)) for pod in large.pods]
+    assert of(large)[Act.SMALLER_PODS].steps[0].numbers["largest"] == 250 * 2.0**30
+
+
+def test_no_pod_is_made_smaller_than_one_gpu_where_no_node_has_any() -> None:
+    assert of(Cluster(node("n0", 0)).gang("g", 8)) == {}
+    assert of(Cluster(node("n0", 4)).gang("g", 8))[Act.SMALLER_PODS].steps[0].numbers["largest"] == 4
+
+
+def test_waiting_for_minimum_runtimes_ends_when_the_last_of_those_who_are_needed_is_over() -> None:
+    """Both nodes are needed: at 650 the first of them may be taken, and only at 680 the other as well."""
+    protected = msgspec.structs.replace(queue("q"), preempt_min_runtime=600.0)
+    cluster = Cluster(node("n0", 8), node("n1", 8), node("n2", 8), queues=(protected,))
+    for index, start in enumerate((50.0, 80.0, 95.0)):
+        cluster.gang(f"a{index}", 8, on=(f"n{index}",), last_start=start)
+    waits = cluster.gang("g", 8, 8, priority=75).snapshot(now=100.0)
+    scene = Scene(waits, KEY)
+    (remedy,) = [each for each in find_remedies(scene, diagnose(scene)) if each.steps[0].act is Act.WAIT_UNTIL]
+    assert remedy.steps[0].numbers["until"] == 680.0
+    assert remedy.outcome.evicted == ("default/a0", "default/a1")
+    ran = [run_cycle(msgspec.structs.replace(waits, now=now)).evicted for now in (679.0, 680.0)]
+    assert [len(evicted) for evicted in ran] == [0, 2]
+
+
+def test_queues_below_its_own_are_removed() -> None:
+    """Other queues are other projects': no workload of this one can be put there."""
+    cluster = Cluster(*four(), queues=(queue("q"), queue("child", "q"), queue("other"))).gang("g", 8)
+    found = of(cluster)
+    assert set(found) == {Act.REMOVE_QUEUES}
+    assert found[Act.REMOVE_QUEUES].steps[0].names["children"] == "child"
 
 
 def test_a_quota_is_raised_to_what_is_asked_or_the_work_made_preemptible() -> None:

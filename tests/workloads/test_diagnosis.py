@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from clusters.models import Cluster, ClusterObject, Node
 from organizations.models import Quota
+from scheduling.diagnosis_structs import Cause, Code, Diagnosis
 from simulator.actors.kubelet.nodes import UNHEALTHY_GPUS
 from tests.workloads.conftest import make_node
 from tests.workloads.simulated import (
@@ -15,8 +16,9 @@ from tests.workloads.simulated import (
     node,
 )
 from tests.workloads.waiting import QUEUES
+from workloads.diagnosis import GroupDiagnosis, WorkloadDiagnosis
 from workloads.diagnosis_sentences import CAUSES
-from workloads.diagnosis_telling import told_to
+from workloads.diagnosis_telling import tell, told_to
 from workloads.words import reason_sentence, reason_short
 
 GRAPH = """\
@@ -109,6 +111,17 @@ def test_a_rack_that_another_project_holds_is_full_for_now(waits: Any, admin: An
     assert "secret-n0" not in str(seen)
     assert "secret-n2" not in str(seen)
     assert seen["causes"][0]["numbers"] == cause["numbers"], "counts stay"
+
+
+def test_queues_of_others_are_named_to_those_who_may_see_them(submit: Any, admin: Any, viewer_of: Any) -> None:
+    """Queues in a circle stop everybody, and so stand in everybody's diagnosis."""
+    workload = submit(graph())
+    circle = Cause(Code.SCHEDULER_HANGS, True, {"queues": "assistant, secret-x, secret-y"})
+    diagnosis = WorkloadDiagnosis("waits", groups=(GroupDiagnosis("space/group", Diagnosis((circle,))),))
+    assert tell(admin, workload, diagnosis)["causes"][0]["names"]["queues"] == "assistant, secret-x, secret-y"
+    seen = tell(viewer_of(workload.project), workload, diagnosis)
+    assert seen["causes"][0]["names"]["queues"] == "assistant, others that you may not see"
+    assert "secret-" not in str(seen)
 
 
 def test_field_report_24_the_other_pool_is_told_and_offered_as_soon_as_it_has_room(

@@ -66,11 +66,23 @@ def test_amounts_are_in_the_unit_of_their_resource() -> None:
     )
 
 
-def test_a_memory_quota_is_said_in_gib_and_the_queue_with_it() -> None:
+def test_a_memory_quota_is_said_in_the_gb_of_its_form_and_a_node_in_the_gib_of_manifests() -> None:
     names = {"queue": "research", "resource": "memory"}
-    numbers = {"bound": 2.0**30, "held": 0.0, "asked": 3 * 2.0**30, "short": 2 * 2.0**30}
+    numbers = {"bound": 1e9, "held": 0.0, "asked": 3 * 2.0**30, "short": 3 * 2.0**30 - 1e9}
     assert cause_sentence("OverLimit", names, numbers) == (
-        "The limit of queue research is 1 GiB of memory; 0 are held and this asks for 3: 2 too many."
+        "The limit of queue research is 1 GB of memory; 0 are held and this asks for 3.221225: 2.221225 too many."
+    )
+    assert act_sentence("RaiseLimit", names, {"from": 1e9, "to": 3.222e9}) == (
+        "Raise the limit of queue research from 1 to 3.222 GB of memory"
+    )
+    assert act_sentence("SmallerPods", {"resource": "memory"}, {"largest": 3 * 2.0**30}) == (
+        "Ask for at most 3 GiB of memory per pod"
+    )
+
+
+def test_nodes_for_an_empty_pool_are_told_without_a_largest_node() -> None:
+    assert act_sentence("AddFirstNodes", {"pool": ""}, {"pods": 2, "largestPod": 8}) == (
+        "Add nodes to node pool default that hold its pods: 2, the largest of them with 8 GPUs"
     )
 
 
