@@ -108,10 +108,10 @@ def unit_of(names: Names) -> str:
 
 
 def amount(value: float, unit: str = "gpu") -> str:
-    """A number in the unit that `UNITS` names; -1 is unlimited."""
+    """A number in the unit that `UNITS` names, to its thousandth where it is no device; -1 is unlimited."""
     if value == -1:
         return _("unlimited")
-    return number(value / _SCALES.get(unit, 1.0))
+    return number(round(value / _SCALES[unit], 3) if unit in _SCALES else value)
 
 
 def _moment(seconds: float) -> str:

@@ -70,7 +70,7 @@ def test_a_memory_quota_is_said_in_the_gb_of_its_form_and_a_node_in_the_gib_of_m
     names = {"queue": "research", "resource": "memory"}
     numbers = {"bound": 1e9, "held": 0.0, "asked": 3 * 2.0**30, "short": 3 * 2.0**30 - 1e9}
     assert cause_sentence("OverLimit", names, numbers) == (
-        "The limit of queue research is 1 GB of memory; 0 are held and this asks for 3.221225: 2.221225 too many."
+        "The limit of queue research is 1 GB of memory; 0 are held and this asks for 3.221: 2.221 too many."
     )
     assert act_sentence("RaiseLimit", names, {"from": 1e9, "to": 3.222e9}) == (
         "Raise the limit of queue research from 1 to 3.222 GB of memory"
