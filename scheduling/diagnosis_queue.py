@@ -180,26 +180,30 @@ def _missing(podset: PodSet) -> int:
 
 
 def pods_missing(scene: Scene) -> Iterator[Obstacle]:
-    """Fewer pods exist than the gang must start with."""
+    """Fewer pods exist than the gang must start with; where no more are meant to, waiting does not help."""
     if scene.job.root.ready:
         return
     for podset in scene.job.podsets.values():
         if _missing(podset):
             names = {"subgroup": "" if podset.name == DEFAULT_PODSET else podset.name}
-            cause = Cause(Code.PODS_MISSING, False, names, {"found": podset.alive, "needed": podset.min_available})
+            low = podset.name in scene.scaled_below
+            numbers = {"found": podset.alive, "needed": podset.min_available}
+            cause = Cause(Code.SCALED_BELOW if low else Code.PODS_MISSING, low, names, numbers)
             yield Obstacle(cause, partial(_completed, name=podset.name))
 
 
 def _completed(scene: Scene, name: str) -> Scene:
     podset = scene.job.podsets[name]
-    own = [task.pod for task in podset.tasks] or [task.pod for task in scene.job.tasks()]
+    meant = [scene.scaled_below[name]] if name in scene.scaled_below else []
+    own = [*(task.pod for task in podset.tasks), *meant] or [task.pod for task in scene.job.tasks()]
     subgroup = "" if name == DEFAULT_PODSET else name
-    model = own[0] if own else Pod("pod", scene.group.namespace, scene.key)
+    model = own[0] if own else Pod("pod", scene.group.namespace)
     more = tuple(
         msgspec.structs.replace(
             model,
             name=f"{model.name}-missing-{index}",
             uid=f"{model.uid}-missing-{index}",
+            podgroup=scene.key,
             subgroup=subgroup,
             node="",
             phase="Pending",

@@ -41,7 +41,8 @@ class Scene:
 
     ``wanted_pool``, ``wanted_queue`` and ``wanted_placement`` are what it was meant to have (None: as it says itself);
     ``shards`` the pools for which a scheduler runs (None: not known); ``unhealthy`` GPU devices by node that exist but
-    cannot be allocated.
+    cannot be allocated; ``scaled_below`` the subgroups that are meant to have fewer pods than they must start with,
+    each with a pod as it would have.
     """
 
     snapshot: Snapshot
@@ -54,6 +55,7 @@ class Scene:
     unhealthy: Mapping[str, float] = field(default_factory=dict)
     effort: int = 24
     """So many ends of others, and as many remedies, are tried at most."""
+    scaled_below: Mapping[str, Pod] = field(default_factory=dict)
     origin: "Scene | None" = field(default=None, compare=False, repr=False)
     """The scene that this one is a change of; the sessions of both have in common what does not differ."""
 

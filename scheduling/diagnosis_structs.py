@@ -25,6 +25,7 @@ class Code(StrEnum):
     QUEUE_NOT_LEAF = "QueueNotLeaf"
     BACKED_OFF = "BackedOff"
     SUBGROUP_UNKNOWN = "SubGroupUnknown"
+    SCALED_BELOW = "ScaledBelowMinimum"
     PODS_MISSING = "PodsMissing"
     PODS_GATED = "PodsGated"
     OVER_LIMIT = "OverLimit"

@@ -22,6 +22,7 @@ class Act(StrEnum):
     FEWER_PODS = "FewerPods"
     OTHER_POOL = "OtherPool"
     MAKE_PREEMPTIBLE = "MakePreemptible"
+    SCALE_UP = "ScaleUp"
     LOWER_MINIMUM = "LowerMinimum"
     SMALLER_PODS = "SmallerPods"
     TOLERATE = "Tolerate"

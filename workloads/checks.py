@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from clusters.models import ClusterObject, Node
 from clusters.names import check_service_name
+from clusters.operators.dynamo.graph import wants_grove
 from core.errors import Fault, InvalidInput
 from organizations.models import UNLIMITED, Project, Quota
 from topology.models import NodePool
@@ -81,6 +82,7 @@ def check_submission(submission: Submission) -> tuple[Check, ...]:
     checks = (
         *_names(submission),
         *fields,
+        *_replicas(submission),
         *_queue(submission),
         *_placement(submission),
         *_sizes(submission),
@@ -168,6 +170,26 @@ def _fields(submission: Submission) -> Iterator[Check]:
     if wishes.priority_class and wishes.priority_class not in classes:
         message = _("there is no priority class “%(name)s” in the cluster") % {"name": wishes.priority_class[:63]}
         yield Check("PriorityClass", "bad", "spec.priorityClassName", message, ", ".join(sorted(classes)))
+
+
+def _replicas(submission: Submission) -> Iterator[Check]:
+    """Roles that have no replicas, beside others or alone. Grove counts them to the gang that starts together all the
+    same and refuses multinode ones (grove issue 676, dynamo issue 11837): nothing of such a graph runs."""
+    for component in submission.graph.components if wants_grove(submission.document) else ():
+        if component.replicas:
+            continue
+        if component.nodes > 1:
+            message = _("Grove refuses a graph of which a multinode component (%(component)s) has 0 replicas")
+        else:
+            message = _("with 0 replicas of %(component)s nothing starts: its gang waits for that component as well")
+        allowed = _("%(least)d or more; suspend the workload to take all its pods away")
+        yield Check(
+            "NoReplicas",
+            "bad",
+            f"{component.field}.replicas",
+            message % {"component": component.name},
+            allowed % {"least": component.min_available or 1},
+        )
 
 
 def _priority_classes(cluster_id: uuid.UUID) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any
 from clusters.kept import LARGE_NODES, kept
 from clusters.models import Node, Pod
 from clusters.selectors import watch_state
+from core.errors import InvalidInput
 from scheduling.diagnosis_structs import Code, Diagnosis
 from scheduling.elsewhere import Elsewhere, look_elsewhere
 from scheduling.remedies import find_remedies
@@ -133,20 +134,28 @@ def waiting_groups(workload: Workload, pods: Sequence[Pod], groups: Sequence[Map
 
 
 def _facts(workload: Workload, pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]], now: datetime) -> Facts:
-    known = {group["metadata"]["name"] for group in groups}
+    known, graph = {group["metadata"]["name"] for group in groups}, observed.graph_of(workload)
     events = observed.events_of(workload).filter(reason__in=TOLD_BY_EVENTS).values_list("reason", "message")[:20]
     return Facts(
         pods=observed.pod_facts(pods),
-        wanted_pods=parse_graph(workload.manifest).pods,
+        wanted_pods=_wanted_pods(workload, graph),
         grouped=sum(pod.pod_group in known for pod in pods),
         conditions=workload.conditions,
         components={each["key"]: each for each in workload.cluster.components},
         served=workload.cluster.served,
-        graph=observed.graph_of(workload),
+        graph=graph,
         lost=tuple((workload.placement or {}).get("lost", ())),
         events=tuple(events),
         age=_age(workload, pods, now),
     )
+
+
+def _wanted_pods(workload: Workload, graph: Mapping[str, Any] | None) -> int:
+    """What the cluster's graph asks for, which others may have scaled; without it what the document does."""
+    try:
+        return parse_graph(graph or workload.manifest).pods
+    except InvalidInput:
+        return parse_graph(workload.manifest).pods
 
 
 def _age(workload: Workload, pods: Sequence[Pod], now: datetime) -> float:

@@ -19,6 +19,7 @@ from scheduling.shards import pool_of_labels
 from scheduling.structs import Pod as EnginePod
 from scheduling.structs import SchedulerConfig, Snapshot, TopologyConstraint
 from topology.models import NodePool
+from workloads.diagnosis_roles import scaled_below
 from workloads.models import Workload
 
 LEAST_BUDGET = 400
@@ -57,6 +58,7 @@ class Ground:
     wanted_placement: TopologyConstraint | None
     shards: frozenset[str] | None
     unhealthy: Mapping[str, float]
+    scaled_below: Mapping[str, EnginePod]
     pools: Mapping[str, OtherPool]
     observed_at: datetime | None
     unknown: tuple[str, ...]
@@ -76,6 +78,7 @@ class Ground:
             self.shards,
             self.unhealthy,
             min(tries, tries_of(nodes, others)),
+            self.scaled_below,
         )
 
     def waiting_with(self, key: str) -> int:
@@ -118,6 +121,7 @@ def ground_of(workload: Workload, now: datetime) -> Ground:
         _wanted_placement(workload) if _missed(workload, "PlacementArrived") else None,
         frozenset(running) if served else None,
         {name: float(total - (usable or 0)) for name, total, usable in gpus if total > (usable or 0)},
+        scaled_below(workload),
         {name: pool for name, pool in pools.items() if name != wanted},
         own.observed_at,
         own.unknown,

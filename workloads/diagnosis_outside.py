@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a workload beside the scheduler's snapshot. `wanted_pods`: how many its document asks for.
+    """What is known of a workload beside the scheduler's snapshot. `wanted_pods`: how many its graph asks for.
 
     `components` are the cluster's by key ({health, parts: [{name, health}]}); `served` its kinds; `events` (reason,
     message), the newest first; `grouped` how many pods name a pod group that exists; `age` the seconds that its oldest
@@ -88,6 +88,9 @@ def _row(facts: Facts) -> Iterator[Finding]:
 def _no_pods(facts: Facts) -> Iterator[Finding]:
     """No pod yet: who should have made it is down, or says why not."""
     words = tuple(_operator_words(facts.graph))
+    if not facts.wanted_pods:
+        yield Finding("NoReplicas", True, words=words)
+        return
     queue = next((match for word in words if (match := _MISSING_QUEUE.search(word))), None)
     if queue is not None:
         yield Finding("QueueRefused", facts.age >= GRACE_SECONDS, {"queue": queue[1]}, words=words)

@@ -13,6 +13,7 @@ Ruled = tuple[str, Mapping[str, str], Mapping[str, float]]
 QUEUE_CODES = frozenset(
     {Code.QUEUE_UNSET, Code.QUEUE_MISSING, Code.QUEUE_OTHER_POOL, Code.QUEUE_PARENT_MISSING, Code.QUEUE_NOT_LEAF}
 )
+GANG_CODES = frozenset({Code.SUBGROUP_UNKNOWN, Code.SCALED_BELOW, Code.PODS_MISSING, Code.PODS_GATED})
 
 
 def ruled_out(scene: Scene, causes: Sequence[Cause]) -> list[Ruled]:
@@ -22,7 +23,7 @@ def ruled_out(scene: Scene, causes: Sequence[Cause]) -> list[Ruled]:
 
 
 def _gang(scene: Scene, codes: set[Code]) -> Iterator[Ruled]:
-    if not codes & {Code.PODS_MISSING, Code.PODS_GATED, Code.SUBGROUP_UNKNOWN} and scene.job.root.ready:
+    if not codes & GANG_CODES and scene.job.root.ready:
         yield "pods", {}, {"pods": sum(podset.alive for podset in scene.job.podsets.values())}
 
 

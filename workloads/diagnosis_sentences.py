@@ -21,6 +21,10 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
         _("The Dynamo operator makes no pods: queue %(queue)s does not exist in the cluster."),
     ),
     "NoPods": (_("No pod yet"), _("The Dynamo operator has made none of its %(pods)s pods yet.")),
+    "NoReplicas": (
+        _("No replicas"),
+        _("Its graph has 0 replicas of every role, so it has no pods. It starts once every role has one."),
+    ),
     "ComponentMissing": (
         _("Not installed"),
         _("%(component)s is not installed in the cluster; it is needed for this."),
@@ -106,6 +110,10 @@ CAUSES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "SubGroupUnknown": (
         _("Unknown subgroup"),
         _("Pods that name subgroup %(subgroup)s: %(pods)s. The pod group has %(known)s."),
+    ),
+    "ScaledBelowMinimum": (
+        _("Scaled below its minimum"),
+        _("The gang starts with %(needed)s pods of %(role)s, and its graph asks for fewer: it never starts."),
     ),
     "PodsMissing": (
         _("Pods are missing"),
@@ -330,6 +338,7 @@ ACTS: Mapping[str, str | Promise] = {
     "FewerPods": _("%(to)s instead of %(from)s pods in %(role)s (%(gpusEach)s GPUs each)"),
     "OtherPool": _("Run it in node pool %(pool)s"),
     "MakePreemptible": _("Make it preemptible"),
+    "ScaleUp": _("Scale %(role)s to %(needed)s"),
     "LowerMinimum": _("Let %(role)s start with %(to)s pods"),
     "SmallerPods": _("Ask for at most %(largest)s %(resource)s per pod"),
     "Tolerate": _("Tolerate %(taints)s"),

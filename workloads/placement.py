@@ -41,6 +41,8 @@ from workloads.reconcile.preview import submission_manifest
 Json = dict[str, Any]
 
 UNKNOWN = "unknown"
+# Checks after which the operators would make nothing that can be placed, and the reason that is told then.
+UNRENDERED = {"Field": "NotRendered", "NoReplicas": "NoReplicas"}
 # Of more the engine's answer would take longer than a request may.
 MOST_PODS = 2000
 
@@ -99,10 +101,11 @@ def _without_own(shard: Shard, workload: Workload) -> Shard:
 
 
 def _not_rendered(submission: Submission) -> Json:
-    """Why a submission is not rendered at all: fields of another type, which rendering relies on, or its size."""
-    odd = next((each for each in check_submission(submission) if each.code == "Field"), None)
+    """Why a submission is not rendered at all: fields of another type, which rendering relies on, a role without
+    replicas, or its size."""
+    odd = next((each for each in check_submission(submission) if each.code in UNRENDERED), None)
     if odd is not None:
-        return {"reason": "NotRendered", "message": f"{odd.field}: {odd.message}"}
+        return {"reason": UNRENDERED[odd.code], "message": f"{odd.field}: {odd.message}"}
     return {"reason": "TooManyPods"} if submission.graph.pods > MOST_PODS else {}
 
 

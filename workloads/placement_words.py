@@ -41,6 +41,7 @@ def why_unknown(preview: Json) -> str:
         "NoNodes": _("No node of this pool has been seen."),
         "SchedulerBlind": _("The cluster’s scheduler decides nothing now: it cannot read an object."),
         "NotRendered": _("The document cannot be rendered."),
+        "NoReplicas": _("Nothing of it would run."),
         "TooManyPods": _("It wants more pods than a preview can place in time; the scheduler will take its own."),
     }
     sentence = sentences.get(preview.get("reason", ""), _("It cannot be said."))

@@ -8,6 +8,7 @@ import msgspec
 
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Code
+from scheduling.state import DEFAULT_PODSET
 from scheduling.structs import (
     Node,
     Pod,
@@ -81,6 +82,13 @@ def _gate(scene: Scene, rng: random.Random) -> Scene:
 def _lose_pod(scene: Scene, rng: random.Random) -> Scene:
     lost = rng.choice(own(scene)).key
     return scene.with_snapshot(pods=tuple(pod for pod in scene.snapshot.pods if pod.key != lost))
+
+
+def _scale_down(scene: Scene, rng: random.Random) -> Scene:
+    """A pod is missing that is not meant to be there either."""
+    lost = rng.choice(own(scene))
+    pods = tuple(pod for pod in scene.snapshot.pods if pod is not lost)
+    return replace(scene.with_snapshot(pods=pods), scaled_below={lost.subgroup or DEFAULT_PODSET: lost})
 
 
 def _misname(scene: Scene, rng: random.Random) -> Scene:
@@ -268,6 +276,7 @@ BREAKS: tuple[Break, ...] = (
     Break(Code.BACKED_OFF, lambda s, _: s.with_group(scheduling_backoff=1, backed_off=True), lambda _: {"pool": ""}),
     Break(Code.SUBGROUP_UNKNOWN, _misname, lambda _: {"subgroup": "decoder"}, frozenset({"member"}), "member"),
     Break(Code.PODS_MISSING, _lose_pod, hides=frozenset({"member", "size"}), subject="member"),
+    Break(Code.SCALED_BELOW, _scale_down, hides=frozenset({"member", "size"}), subject="member"),
     Break(Code.PODS_GATED, _gate, hides=frozenset({"member", "size"}), subject="member"),
     Break(Code.OVER_LIMIT, _limit, _bounded("limit"), frozenset({"size"}), subject="bound"),
     Break(Code.OVER_QUOTA, _quota, _bounded("quota"), frozenset({"size"}), subject="bound"),
@@ -340,7 +349,7 @@ def compatible(chosen: list[Break]) -> bool:
 
 def _breaks_alone(healthy: Scene, each: Break, seed: int) -> bool:
     """Whether it alone keeps the gang from running, and does so in one way only."""
-    if each.code is Code.PODS_MISSING and len(own(healthy)) < 2:
+    if each.code in (Code.PODS_MISSING, Code.SCALED_BELOW) and len(own(healthy)) < 2:
         return False
     broken = each.change(healthy, random.Random(seed))
     if each.code is Code.LEVEL_TOO_SMALL and not broken.with_group(topology=TopologyConstraint()).runs:

@@ -6,7 +6,7 @@ import pytest
 from scheduling.diagnosis import diagnose
 from scheduling.diagnosis_scene import Scene
 from scheduling.diagnosis_structs import Cause, Code, Diagnosis
-from scheduling.structs import Node, Queue, SubGroup, Taint, Toleration, TopologyConstraint
+from scheduling.structs import Node, Pod, Queue, Resources, SubGroup, Taint, Toleration, TopologyConstraint
 from tests.scheduling.build import RACKS, Cluster, node, queue, within
 
 KEY = "default/g"
@@ -360,6 +360,20 @@ def test_gates_and_missing_pods_are_told_apart_by_subgroup() -> None:
         (Code.PODS_GATED, "prefill"),
     ]
     assert (found.causes[0].numbers["found"], found.causes[0].numbers["needed"]) == (2, 3)
+
+
+def test_a_role_without_pods_that_is_meant_to_have_none_is_told_for_good_and_with_pods_as_it_would_have() -> None:
+    """Two nodes of 8 are free for decode's 2 GPUs and the 8 of prefill; a node less, and the pool is too small too."""
+    roles = ((SubGroup("prefill", 1), 0), (SubGroup("decode", 1), 1))
+    model = Pod("p", subgroup="prefill", requests=Resources(8))
+    cluster = Cluster(*four()[:2]).gang("g", 2, subgroups=roles)
+    cause = only(of(cluster, scaled_below={"prefill": model}))
+    assert (cause.code, cause.permanent, cause.names["subgroup"]) == (Code.SCALED_BELOW, True, "prefill")
+    assert (cause.numbers["found"], cause.numbers["needed"]) == (0, 1)
+    assert only(of(cluster)).code is Code.PODS_MISSING
+    smaller = Cluster(*four()[:1]).gang("g", 2, subgroups=roles)
+    found = of(smaller, scaled_below={"prefill": model})
+    assert [each.code for each in found.causes] == [Code.SCALED_BELOW, Code.POOL_TOO_SMALL]
 
 
 def test_a_level_too_small_and_a_pool_that_is_full_besides_are_both_named() -> None:

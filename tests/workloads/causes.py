@@ -249,6 +249,11 @@ def racked(replicas: int, gpus: int = 8) -> str:
     return graph(replicas=replicas, gpus=gpus, required=RACK)
 
 
+def scaled(component: int, replicas: int) -> Callable[[Document], object]:
+    """One component of the graph has so many replicas."""
+    return lambda document: document["spec"]["components"][component].update(replicas=replicas)
+
+
 def of_role(name: str, gpus: int) -> str:
     """One more component of one pod."""
     return f"""\

@@ -30,6 +30,7 @@ from tests.workloads.causes import (
     of_role,
     pods_grouped,
     quickly,
+    scaled,
     then,
     written_back,
 )
@@ -234,6 +235,7 @@ SITUATIONS: dict[str, Situation] = {
     "its pods are being grouped": Situation(
         ("Grouping",), all_act, idle=frozenset({"podgrouper"}), seen=pods_made
     ),
+    "none of its roles has replicas": Situation(("NoReplicas",), written_back, document=scaled(0, 0), seen=nothing),
     "its pods are being made": Situation(("Making",), all_act, idle=frozenset({"dynamo"}), seen=nothing),
     "a secret is missing": Situation(
         ("SecretMissing",),

@@ -11,9 +11,12 @@ from tests.workloads.causes import (
     create,
     delete,
     groups_patched,
+    of_role,
     pods_grouped,
     queue_patched,
+    scaled,
     then,
+    written_back,
 )
 from tests.workloads.causes_acts import (
     H200,
@@ -36,7 +39,7 @@ from tests.workloads.causes_acts import (
     without_queue_name,
 )
 from tests.workloads.simulated import four_nodes, queue
-from tests.workloads.test_diagnosis import MULTINODE
+from tests.workloads.test_diagnosis import MULTINODE, graph
 from tests.workloads.waiting import QUEUES
 
 SITUATIONS: dict[str, Situation] = {
@@ -104,6 +107,13 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a pod of the gang is missing": Situation(
         ("PodsMissing",), all_act, idle=NO_SCHEDULER, after=lost_pod, seen=judged_all
+    ),
+    "a role has no replicas": Situation(
+        ("ScaledBelowMinimum",),
+        written_back,
+        source=graph(replicas=1) + of_role("prefill", 8),
+        document=scaled(1, 0),
+        seen=judged_all,
     ),
     "field report 31: gates stay shut": Situation(
         ("PodsGated",), all_act, source=MULTINODE, idle=NO_SCHEDULER, after=base_only, seen=some_run(2), pods=4

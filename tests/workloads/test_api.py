@@ -142,6 +142,22 @@ def test_a_dry_run_checks_and_writes_nothing(api: Client, project: Any) -> None:
     assert not AuditEntry.objects.exists()
 
 
+def test_a_role_without_replicas_is_refused_by_submission_and_dry_run_and_previews_say_why(
+    api: Client, project: Any
+) -> None:
+    manifest = load(PASTED.replace("replicas: 2", "replicas: 0"))
+    body = {"metadata": {"projectId": str(project.pk)}, "manifest": manifest}
+
+    refused = [send(api, "post", f"/api/v2/workloads{query}", body) for query in ("", "?dryRun=true")]
+    preview = send(api, "post", "/api/v1/workloads/preview", body)
+
+    for answer in refused:
+        (fault,) = answer.json()["faults"]
+        assert (answer.status_code, fault["field"]) == (400, "spec.services.VllmDecodeWorker.replicas")
+    assert (preview.json()["verdict"], preview.json()["reason"]) == ("unknown", "NoReplicas")
+    assert not Workload.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

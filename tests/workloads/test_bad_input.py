@@ -298,7 +298,7 @@ def test_who_may_only_read_changes_nothing(api: Client, stands: Workload, viewer
     assert rows() == before
 
 
-REPLICAS = ("", "x", "-1", "1.5", "1e3", "\u00b2", "\u0663", "10001", "9" * 400, "1")
+REPLICAS = ("", "x", "-1", "0", "1.5", "1e3", "\u00b2", "\u0663", "10001", "9" * 400, "1")
 COMPONENTS = ("", "nobody", "x" * 5000, "decode\x00")
 SCALES = [*(("decode", text) for text in REPLICAS), *((name, "3") for name in COMPONENTS)]
 

@@ -54,6 +54,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
         (facts(conditions=(false("Synced", 'failed calling webhook "x"'),)), ["WebhookDown"]),
         (facts(conditions=(false("Synced", "conversion webhook for nvidia.com failed"),)), ["WebhookDown"]),
         (facts(), ["NoPods"]),
+        (facts(wanted_pods=0), ["NoReplicas"]),
         (facts(components=down("dynamo", "operator")), ["ComponentDown"]),
         (facts(components=down("grove", "operator")), ["ComponentDown"]),
         (facts(components={**HEALTHY, "dynamo": {"health": "missing"}}), ["ComponentMissing"]),

@@ -273,6 +273,15 @@ def test_more_pods_than_a_request_has_time_for_are_said(observed: Any, project: 
     assert "more pods" in headline(found)
 
 
+def test_a_role_without_replicas_is_said_to_keep_everything_from_running(
+    observed: Any, project: Any, admin: Any
+) -> None:
+    found = preview_of(project, admin, graph(1, 1).replace("replicas: 1", "replicas: 0", 1))
+
+    assert (found["verdict"], found["reason"], found["alternatives"]) == ("unknown", "NoReplicas", [])
+    assert headline(found).startswith("Nothing of it would run. spec.components[0].replicas: with 0 replicas of ")
+
+
 def test_a_duration_that_blinds_the_scheduler_is_said(observed: Any, project: Any, admin: Any) -> None:
     add_object(observed, "scheduling.run.ai", "queues", "bad", {"preemptMinRuntime": "1d"})
 
@@ -290,7 +299,6 @@ def test_a_duration_that_blinds_the_scheduler_is_said(observed: Any, project: An
         ("- name: main", "- name: other"),
         ("args: [--model, Qwen/Qwen3-0.6B]", "args: 5"),
         ('nvidia.com/gpu: "8"', "nvidia.com/gpu: many"),
-        ("replicas: 1", "replicas: 0"),
         ("replicas: 1", "minAvailable: 0"),
     ],
 )

@@ -200,6 +200,43 @@ def test_scaling_to_what_is_no_count_is_refused(submit: Any, researcher: Any, ac
 
 
 @pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        (
+            PASTED.replace("replicas: 2", "replicas: 0"),
+            ("spec.services.VllmDecodeWorker.replicas", "1 or more; suspend the workload to take all its pods away"),
+        ),
+        (
+            MULTINODE.replace("replicas: 2", "replicas: 0").replace("multinode: {nodeCount: 2}", ""),
+            ("spec.components[1].replicas", "2 or more; suspend the workload to take all its pods away"),
+        ),
+        (
+            MULTINODE.replace("replicas: 2", "replicas: 0").replace("minAvailable: 2", "scalingAdapter: {}"),
+            ("spec.components[1].replicas", "1 or more; suspend the workload to take all its pods away"),
+        ),
+    ],
+)
+def test_a_role_without_replicas_is_refused_since_nothing_would_run(
+    submit: Any, source: str, fault: tuple[str, str]
+) -> None:
+    assert faults(submit, source) == [fault]
+
+
+def test_no_role_is_scaled_to_nothing_and_where_grove_is_not_wanted_it_may_be(
+    submit: Any, researcher: Any, actor: Any
+) -> None:
+    workload = submit(PASTED)
+    with pytest.raises(InvalidInput) as caught:
+        services.scale_workload(actor(researcher), workload=workload, component="VllmDecodeWorker", replicas=0)
+    assert [fault.field for fault in caught.value.faults] == ["spec.services.VllmDecodeWorker.replicas"]
+    workload.refresh_from_db()
+    assert workload.generation == 1
+
+    plain = edit(PASTED, {(*ANNOTATIONS, "nvidia.com/enable-grove"): "false", ("metadata", "name"): "plain"})
+    assert submit(plain.replace("replicas: 2", "replicas: 0")).gpus_requested == 1
+
+
+@pytest.mark.parametrize(
     ("old", "new", "field"),
     [
         ("name: qwen", "name: qwen-2", "metadata.name"),

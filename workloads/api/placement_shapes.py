@@ -141,6 +141,9 @@ class Alternative(Shape):
     domain: Domain
 
 
+Unsaid = Literal["NotRendered", "NoReplicas", "TooManyPods", "NoQueue", "NoNodes", "SchedulerBlind"]
+
+
 class PlacementPreview(Shape):
     """Where a submission would land now. An unknown one has a `reason` and none of what an answer has; `equalAnswers`:
     so many placements are as good; `unknown`: what could not be taken into account."""
@@ -150,7 +153,7 @@ class PlacementPreview(Shape):
     agreement: AgreementShape
     verdict: Literal["now", "evicting", "releasing", "waiting", "never", "unknown"]
     alternatives: list[Alternative]
-    reason: Literal["NotRendered", "TooManyPods", "NoQueue", "NoNodes", "SchedulerBlind"] | UnsetType = UNSET
+    reason: Unsaid | UnsetType = UNSET
     message: str | UnsetType = UNSET
     observed_at: str | UnsetType | None = UNSET
     age_seconds: int | UnsetType | None = UNSET

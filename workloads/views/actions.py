@@ -40,12 +40,14 @@ def workload_scale(request: HttpRequest, pk: str) -> HttpResponse:
     try:
         if not (text.isascii() and text.isdigit() and len(text) <= 6):
             raise InvalidInput.of(
-                "replicas", _("“%(text)s” is not a number of replicas") % {"text": text[:20]}, "0, 1, 2 …"
+                "replicas", _("“%(text)s” is not a number of replicas") % {"text": text[:20]}, "1, 2, 3 …"
             )
         services.scale_workload(
             actor_of(request), workload=workload, component=request.POST.get("component", ""), replicas=int(text)
         )
-    except (InvalidInput, Conflict, Stale) as error:
+    except InvalidInput as error:
+        messages.error(request, " ".join(fault.sentence for fault in error.faults))
+    except (Conflict, Stale) as error:
         messages.error(request, error.message)
     else:
         tell_saved(request, workload, before, _("The change is saved; the cluster follows."))

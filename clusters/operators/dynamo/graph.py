@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusters.operators.objects import Object, annotations_of, spec_of, without_empty
+from clusters.operators.objects import Object, annotations_of, mapping_of, spec_of, without_empty
 from core.words import gettext as _
 
 WORKER_TYPES = ("worker", "prefill", "decode")
@@ -76,7 +76,7 @@ def read_graph(dgd: Object) -> Graph:
         name=dgd["metadata"]["name"],
         namespace=dgd["metadata"]["namespace"],
         queue_annotation=annotations.get("nvidia.com/kai-scheduler-queue", ""),
-        uses_grove=annotations.get("nvidia.com/enable-grove", "").lower() != "false",
+        uses_grove=wants_grove(dgd),
         components=_components(spec),
         annotations=dict(spec.get("annotations") or {}),
         labels=dict(spec.get("labels") or {}),
@@ -86,6 +86,12 @@ def read_graph(dgd: Object) -> Graph:
         pack_domain=constraint.get("packDomain") or "",
         override=dict(spec.get("providerOverride") or {}),
     )
+
+
+def wants_grove(dgd: Mapping[str, Any]) -> bool:
+    """Whether its pods are to be gangs of Grove: they are, unless its annotation says otherwise."""
+    annotations = mapping_of(mapping_of(dgd.get("metadata")).get("annotations"))
+    return str(annotations.get("nvidia.com/enable-grove", "")).lower() != "false"
 
 
 def _components(spec: Object) -> tuple[Component, ...]:

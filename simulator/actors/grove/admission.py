@@ -1,4 +1,4 @@
-"""What Grove's validating webhook refuses, with its texts (golden/grove/09, 12, 16–18). Pure.
+"""What Grove's validating webhook refuses, with its texts (golden/grove/09, 12, 16–18; dynamo issue 11837). Pure.
 
 A cluster without the webhook does not refuse: the operator then reports the same text in an event.
 """
@@ -17,7 +17,7 @@ WEBHOOK = 'admission webhook "pcs.validating.webhooks.grove.io" denied the reque
 def refusal(pcs: Object, bindings: Bindings, *, own_backend: bool) -> str:
     """Why a PodCliqueSet is refused, "" when it is not. `own_backend`: Grove makes the PodGroups itself."""
     spec = defaulted_spec(pcs["spec"])
-    found = _topology_refusal(spec["template"], bindings)
+    found = _size_refusal(spec["template"]) or _topology_refusal(spec["template"], bindings)
     if not found and own_backend:
         found = _queue_refusal(pcs, spec)
     return found
@@ -46,6 +46,19 @@ def _queue_refusal(pcs: Object, spec: Object) -> str:
             )
             return _invalid("spec", spec, text)
     return ""
+
+
+def _size_refusal(template: Object) -> str:
+    faults = []
+    for index, group in enumerate(template.get("podCliqueScalingGroups") or ()):
+        path = f"spec.template.podCliqueScalingGroups[{index}]"
+        replicas, least = group["replicas"], group["minAvailable"]
+        if replicas <= 0:
+            faults.append(f"{path}.replicas: Invalid value: {replicas}: must be greater than 0")
+        if least > replicas:
+            text = "minAvailable must not be greater than replicas"
+            faults.append(f"{path}.minAvailable: Invalid value: {least}: {text}")
+    return f"[{', '.join(faults)}]" if len(faults) > 1 else "".join(faults)
 
 
 def _topology_refusal(template: Object, bindings: Bindings) -> str:

@@ -100,6 +100,20 @@ def normal_spec_print(text):
     return text[:start] + spec + text[end + 1 :]
 
 
+def test_a_scaling_group_without_replicas_is_refused_as_in_dynamo_issue_11837():
+    pcs = recorded_set("04-scaling-group-2-replicas-min-1")
+    group = pcs["spec"]["template"]["podCliqueScalingGroups"][0]
+
+    group["replicas"] = 0
+
+    path = "spec.template.podCliqueScalingGroups[0]"
+    assert WEBHOOK + refusal(pcs, BINDINGS, own_backend=True) == (
+        'admission webhook "pcs.validating.webhooks.grove.io" denied the request: '
+        f"[{path}.replicas: Invalid value: 0: must be greater than 0, "
+        f"{path}.minAvailable: Invalid value: 1: minAvailable must not be greater than replicas]"
+    )
+
+
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_accepted_sets_are_not_refused(name):
     assert refusal(recorded_set(name), BINDINGS, own_backend=True) == ""
